@@ -41,7 +41,7 @@ RANKS = {entry: rank for rank, entries in enumerate(ORDER) for entry in entries.
 # Packages and modules that may import a foreign package at their top; leaves may import it inside functions.
 HOMES = {
     "pgmpy": {"models", "scores", "ci_tests.choice", "estimators", "inference.pgmpy_classes"},
-    "pandas": {"data", "models", "ci_tests.base", "datasets", "inference.information"},
+    "pandas": {"data", "models", "ci_tests.base", "datasets", "inference.effects", "inference.information"},
     "matplotlib": set(),
 }
 LEAVES = {"datasets", "metrics", "plotting", "cli"}

@@ -78,7 +78,7 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
     cdef int parent = <int>a
     cdef Row row
     if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
-        row.child, row.k, row.parents = b, 1, &parent
+        row.child, row.k, row.parents, row.mask = b, 1, &parent, NULL
         find_row_cells(work, &row)
         size[0] = work.cells.size
         return <uint32_t *>work.cells.counts.data
@@ -121,7 +121,7 @@ cdef inline const Memo *find_memo(const Workspace *work, Row *row) noexcept nogi
             if changed >= 0:
                 row.how, row.changed_parent = AFTER_DELETING, changed
                 return memo
-        elif fewer == NULL and memo.n_parents == row.k - 1 and memo.n_parents > 0:
+        elif fewer == NULL and memo.n_parents >= 0 and memo.n_parents == row.k - 1:
             changed = extra_parent(row.parents, row.k, memo.parents)
             if changed >= 0:
                 fewer, added = memo, changed
@@ -143,7 +143,7 @@ cdef inline Py_ssize_t choose_inheritance(Workspace *work, Row *row, int *candid
     row.how, row.changed_parent = COUNTED, -1
     row.memo = find_memo(work, row)
     if row.memo == NULL:
-        if row.k == 1 and work.pairs != NULL and has_planes(&work.table, row.child) \
+        if row.k == 1 and row.mask == NULL and work.pairs != NULL and has_planes(&work.table, row.child) \
                 and has_planes(&work.table, row.parents[0]):
             row.how, row.changed_parent = AFTER_ADDING, row.parents[0]
             return n
@@ -213,8 +213,8 @@ cdef inline int count_piece(
     segment.task = task
     if segment.number != number or segment.family != work.segments.family:
         build_segment(
-            &work.segments, segment, &work.table, number, row.parents, row.k, row.child,
-            marginals_of(work, row.parents[0])
+            &work.segments, segment, &work.table, number, row.parents, row.k, row.child, row.mask,
+            marginals_of(work, row.parents[0] if row.k > 0 else row.child)
         )
     if not work.share.makes_tables:
         if is_first and thread > 0:

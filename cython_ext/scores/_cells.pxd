@@ -11,7 +11,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from _buffers cimport Buffer, release, reserve
-from _simd cimport pgmx_and, pgmx_lowest_bit
+from _simd cimport pgmx_and, pgmx_lowest_bit, pgmx_popcount
 
 
 cdef struct Columns:                # a coded table, or some rows of one; all pointers are borrowed
@@ -24,6 +24,7 @@ cdef struct Columns:                # a coded table, or some rows of one; all po
     const int64_t *cards
     const uint64_t *planes
     const int64_t *plane_offsets
+    const uint64_t *mask            # a plane of the rows that count; NULL if all do
 
 
 cdef struct NodeSet:
@@ -219,7 +220,12 @@ cdef inline int build_tree(
     cdef uint32_t *rows
     reserve_nodes(root, r if r < table.n_rows else table.n_rows)
     root.size = 0
-    if has_planes(table, first):
+    if table.mask != NULL:              # the rows that count are one cell, which the first variable splits
+        i = <Py_ssize_t>pgmx_popcount(table.mask, (table.n_rows + 63) // 64)
+        if i > 0:
+            append_node(root, 0, <uint32_t>i, table.mask, 0)
+        n_planes = split_level(tree, table, first, root.size)
+    elif has_planes(table, first):
         for s in range(r):
             if first_counts[s] > 0:
                 append_node(root, <uint64_t>s, first_counts[s], plane_of(table, first, s), 0)

@@ -86,6 +86,10 @@ cdef class FamilyScorer(Scorer):
         Number of rows that workers count.
     segment_rows : int, optional
         Largest number of rows that are counted together, 512 or more, see ``_segments.pxd``.
+    masks : uint64 (m, words of a plane), optional
+        Sets of rows, as planes. Not for remote rows.
+    mask_of : int64 (n,), optional
+        The number of the set of rows that families of a variable count, -1 for all rows.
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
@@ -98,6 +102,9 @@ cdef class FamilyScorer(Scorer):
     cdef bint equivalent
     cdef double *entropies              # of each variable, times the rows; inf if the score gives no bounds
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
+    cdef const uint64_t *masks          # NULL if all families count all rows
+    cdef const int64_t *mask_of
+    cdef Py_ssize_t mask_words
 
     def __cinit__(
         self,
@@ -121,15 +128,18 @@ cdef class FamilyScorer(Scorer):
         ask=None,
         Py_ssize_t n_rows=0,
         Py_ssize_t segment_rows=SEGMENT_ROWS,
+        const uint64_t[:, ::1] masks=None,
+        const int64_t[::1] mask_of=None,
     ):
         cdef double whole
         cdef Py_ssize_t v
+        cdef Row row
         self.set_up(codes.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
         self.remote = None if ask is None else RemoteCounts(ask, cardinalities)
         self.is_far = ask is not None
         self.equivalent = equivalent
-        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs, masks, mask_of)
         set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, memory)
         self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         init_terms(
@@ -149,6 +159,17 @@ cdef class FamilyScorer(Scorer):
             whole = term(config_terms(&self.work.terms, 1, cardinalities[v]), self.work.terms.n_rows)
             self.entropies[v] = INFINITY if dirichlet else whole - self.self_terms[v]
             self.alone[v] = self.self_terms[v] - whole - penalty * (cardinalities[v] - 1)
+        if masks is not None and masks.shape[0] > 0:
+            if masks.shape[1] * 64 < codes.shape[1] or masks.shape[1] < planes.shape[1] or mask_of.shape[0] != self.n:
+                raise ValueError(f"masks must have a bit per row, mask_of {self.n} values")
+            self.masks, self.mask_of = &masks[0, 0], &mask_of[0]
+            self.mask_words = masks.shape[1]
+        for v in range(self.n):
+            if self.has_own_rows(v):
+                self.find_cells(&row, v, NULL, 0)
+                self.alone[v] = row.score
+        if self.masks != NULL:
+            self.choose_unit(1e12)
 
     def __dealloc__(self):
         free_workspace(&self.work)
@@ -190,12 +211,12 @@ cdef class FamilyScorer(Scorer):
         A key is the mixed radix number of the states of (parents..., child), the child fastest.
         """
         cdef Row row
-        if parents.shape[0] == 0:
+        if parents.shape[0] == 0 and not self.has_own_rows(child):
             alone = np.array(<const uint32_t[:self.work.table.cards[child]]>marginals_of(&self.work, child))
             keys = np.flatnonzero(alone)
             return keys.astype(np.uint64), alone[keys]
         with nogil:
-            self.find_cells(&row, child, &parents[0], parents.shape[0])
+            self.find_cells(&row, child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
         return np.array(<const uint64_t[:row.n_cells]>row.keys), np.array(<const uint32_t[:row.n_cells]>row.counts)
 
     def score_additions(
@@ -237,6 +258,7 @@ cdef class FamilyScorer(Scorer):
         cdef Py_ssize_t i
         row.child, row.parents, row.k, row.q = child, parents, k, 1.0
         row.r = self.work.table.cards[child]
+        row.mask = self.masks + self.mask_of[child] * self.mask_words if self.has_own_rows(child) else NULL
         for i in range(k):
             row.q *= self.work.table.cards[parents[i]]
         return row.q * row.r <= <double>(<uint64_t>1 << MAX_CELLS_LOG2)
@@ -247,7 +269,7 @@ cdef class FamilyScorer(Scorer):
             find_row_cells(&self.work, row)
         else:
             self.remote.fill_cells(&self.work, row)
-        q = self.work.cells.n_configs if self.work.terms.observed else row.q
+        q = max(self.work.cells.n_configs, 1) if self.work.terms.observed else row.q
         row.score = (
             sum_terms(cell_terms(&self.work.terms, q, row.r), row.counts, row.n_cells)
             - sum_configs(&self.work, config_terms(&self.work.terms, q, row.r), row.counts)
@@ -257,13 +279,16 @@ cdef class FamilyScorer(Scorer):
 
     # ---- pairs: a child without parents ----
 
+    cdef bint has_own_rows(self, Py_ssize_t child) noexcept nogil:
+        return self.masks != NULL and self.mask_of[child] >= 0
+
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b.
         cdef Py_ssize_t ra = self.work.table.cards[a], rb = self.work.table.cards[b], size = 0
         cdef uint32_t *counts
         cdef double joint, whole
         of_a[0] = of_b[0] = -INFINITY
-        if ra < 2 or rb < 2 or self.max_indegree == 0:
+        if ra < 2 or rb < 2 or self.max_indegree == 0 or (self.has_own_rows(a) and self.has_own_rows(b)):
             return 0
         if self.remote is None or self.has_pairs(a, b):
             counts = pair_counts(&self.work, a, b, &size)
@@ -319,7 +344,7 @@ cdef class FamilyScorer(Scorer):
         cdef Row row
         cdef Py_ssize_t u
         cdef Family family = Family(child, k, parents, ALL, NULL)
-        if k == 0:
+        if k == 0 and not self.has_own_rows(child):
             self.row_without_parents(child, gains)
             return self.alone[child]
         self.open_row(&row, child, parents, k)
@@ -336,6 +361,8 @@ cdef class FamilyScorer(Scorer):
             self.headroom = -row.score - self.work.terms.penalty * row.q * (row.r - 1)
         self.score_candidates(&row, self.choose_candidates(&row), gains)
         self.score_untabled(&row, gains)
+        for u in range(self.n if k == 0 else 0):    # opposite arcs of variables with the same rows tie
+            gains[u] = self.round_gain(gains[u])
         return row.score
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
@@ -450,7 +477,7 @@ cdef class FamilyScorer(Scorer):
         cdef const Family *wider
         cdef Family family = Family(child, k, parents, n, wanted)
         cdef Row row
-        if self.remote is None and fits_groups(&self.work, parents, k):
+        if self.remote is None and not self.has_own_rows(child) and fits_groups(&self.work, parents, k):
             return score_by_groups(&self.groups, &self.work, child, parents, k, wanted, n, scores, n_cells)
         reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         drop_memos(&self.work, child)

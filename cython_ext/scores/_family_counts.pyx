@@ -95,7 +95,7 @@ cdef class FamilyCounter:
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef Row row
-        row.child, row.k, row.parents, row.r = child, k, &parents[0], self.work.table.cards[child]
+        row.child, row.k, row.parents, row.mask, row.r = child, k, &parents[0], NULL, self.work.table.cards[child]
         with nogil:
             find_row_cells(&self.work, &row)
         n_cells = row.n_cells

@@ -252,7 +252,7 @@ cdef class RemoteCounts(RemoteFamilies):
         cdef Cells *cells = &work.cells
         cdef uint32_t *counts
         cdef Py_ssize_t i
-        row.child, row.k, row.parents, row.r = b, 1, &parent, work.table.cards[b]
+        row.child, row.k, row.parents, row.mask, row.r = b, 1, &parent, NULL, work.table.cards[b]
         self.fill_cells(work, &row)
         size[0] = cells.size
         if not (has_planes(&work.table, a) and has_planes(&work.table, b)):

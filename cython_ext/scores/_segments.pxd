@@ -108,14 +108,15 @@ cdef inline void free_segments(Segments *all) noexcept:
 
 cdef inline int build_segment(
     Segments *all, Segment *segment, const Columns *table, Py_ssize_t number, const int *parents, Py_ssize_t n_parents,
-    Py_ssize_t child, const uint32_t *first_counts
+    Py_ssize_t child, const uint64_t *mask, const uint32_t *first_counts
 ) except -1 nogil:
-    # Builds the tree of a segment for the current family; `first_counts` as for the tree, but of all rows.
-    cdef Py_ssize_t first = parents[0], r, s
+    # Builds the tree of a segment for the current family; `mask` and `first_counts` as for the tree, but of all rows.
+    cdef Py_ssize_t first = parents[0] if n_parents > 0 else child, r, s
     cdef uint32_t *counts
     if segment.number != number:
         open_segment(all, segment, table, number)
-    if all.n > 1 and has_planes(&segment.rows, first):
+    segment.rows.mask = mask + number * all.n_words if mask != NULL else NULL
+    if all.n > 1 and mask == NULL and has_planes(&segment.rows, first):
         r = segment.rows.cards[first]
         counts = <uint32_t *>reserve(&segment.scratch[STATE_COUNTS], r * sizeof(uint32_t))
         for s in range(r):

@@ -39,6 +39,7 @@ cdef struct Memo:               # a row of a child, for those with one parent mo
 cdef struct Row:                # the row that is being computed
     Py_ssize_t child, k
     const int *parents
+    const uint64_t *mask        # the rows that count, NULL for all
     Py_ssize_t r
     double q
     Py_ssize_t n_cells
@@ -138,7 +139,7 @@ cdef inline uint32_t state_pair(Workspace *work, Py_ssize_t x, Py_ssize_t i, Py_
 
 
 cdef inline void drop_memo(Workspace *work, Memo *memo) noexcept nogil:
-    if memo.n_parents > 0:
+    if memo.n_parents >= 0:
         free(memo.block)
         work.memory_used -= memo.n_bytes
     memo.n_parents = -1
@@ -237,7 +238,8 @@ cdef inline int store_memo(
     memo.parents = <int *>(memo.counts + c)
     memcpy(memo.keys, row.keys, c * sizeof(uint64_t))
     memcpy(memo.counts, row.counts, c * sizeof(uint32_t))
-    memcpy(memo.parents, row.parents, row.k * sizeof(int))
+    for i in range(row.k):      # no memcpy: parents is NULL if there are none
+        memo.parents[i] = row.parents[i]
     for u in range(work.n):
         memo.offsets[u] = -1
     n_entries = 0

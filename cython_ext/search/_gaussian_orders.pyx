@@ -486,6 +486,7 @@ cdef class GaussianOrders:
             self.apply(x, place, left, 0, end)
         else:
             self.apply(x, place, right, first, end)
+        self.n_moves += 1  # a kick's own moves do not count: a limit must not cut them
         return True
 
     cdef void apply(self, int x, int place, Family *family, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
@@ -497,7 +498,6 @@ cdef class GaussianOrders:
             self.push(self.changes[i].child)
         self.put_at(x, place)
         self.push(x)
-        self.n_moves += 1
 
     # ---- kicks ----
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from _buffers cimport Buffer, release, reserve
 from _ci_statistics cimport Kind, Result, Strata, add_stratum, find_tail, test_table
+from _ci_levels cimport Level, choose_wanted, is_weaker, list_members
 from _cells cimport CellTree, Columns, build_tree, choose_limits, code_of, free_tree, has_planes, plane_of, unpack_rows
 from _segments cimport BLOCK_WORDS
 from _simd cimport pgmx_count_and, select_simd_level
@@ -37,17 +38,11 @@ cdef int SIMD = select_simd_level()
 cdef enum:
     MAX_CELLS_LOG2 = 62         # cells are numbered in 64 bits
     ROWS_PER_QUESTION = 1 << 8  # rows of tests between two calls of `should_stop`
-    MOST_SIZE = 64              # largest set
 
 
 cdef enum:                      # scratch buffers
-    COUNTS, REALS, COLUMNS, BIG, BIG_PLACES, BIG_COUNTS, UNPACKED, STARTS, NEIGHBOURS, WANTED, BEST, WORST, DERIVED
-    STATES, CONFIGS, LONE, OF_PARENT, OF_ROW, N_SCRATCH
-
-
-cdef inline bint is_weaker(const Result *result, const Result *other) noexcept nogil:
-    # Whether the p-value cannot be larger than that of another test.
-    return result.dof <= other.dof and result.statistic >= other.statistic
+    COUNTS, REALS, COLUMNS, BIG, BIG_PLACES, BIG_COUNTS, UNPACKED, STARTS, NEIGHBOURS, BEST, WORST, DERIVED
+    STATES, CONFIGS, LONE, OF_PARENT, OF_ROW, PARENTS, N_SCRATCH
 
 
 @cython.final
@@ -126,11 +121,9 @@ cdef class DiscreteRows:
         """
         results = np.full((4, ys.shape[0]), NAN)
         cdef double[:, ::1] out = results
-        cdef int[MOST_SIZE] parents
+        cdef int *parents = self.read_ids(x, ys, z)
         cdef Py_ssize_t i
         cdef Result result
-        for i in range(z.shape[0]):
-            parents[i] = <int>self.order[z[i]]
         with nogil:
             if self.open_row(self.order[x], parents, z.shape[0]):
                 for i in range(ys.shape[0]):
@@ -149,12 +142,10 @@ cdef class DiscreteRows:
         """
         results = np.zeros((4, len(ys)))
         cdef double[:, ::1] out = results
-        cdef int[MOST_SIZE] parents
+        cdef int *parents = self.read_ids(x, np.asarray(ys, dtype=np.int64), z)
         cdef Py_ssize_t i, y, s, j, at = 0, n_cells = keys.shape[0]
         cdef double *table
         cdef Result result
-        for i in range(z.shape[0]):
-            parents[i] = <int>self.order[z[i]]
         if n_cells > 0:
             self.find_strata(self.order[x], parents, z.shape[0], n_cells, &keys[0], NULL, &counts[0])
         for i, y in enumerate(ys):
@@ -174,22 +165,45 @@ cdef class DiscreteRows:
 
     def run_rows(
         self, Py_ssize_t first, Py_ssize_t stop, const uint8_t[:, ::1] adjacent, Py_ssize_t size,
-        const int64_t[::1] tiers, double[::1] p_values, int32_t[:, ::1] sets, should_stop=None
+        const int64_t[::1] tiers, double[::1] p_values, int32_t[:, ::1] sets, should_stop=None,
+        const uint8_t[:, ::1] members=None, const uint8_t[:, ::1] tested=None
     ):
         """Test the variables `first` to ``stop - 1`` in a level of sets of `size`; return (tests, sets not numbered).
 
         `p_values` and `sets` get the largest p-value of each neighbour of each variable, and its set, in the order of
         the rows of `adjacent` from `first` on; -1 without a test. `tiers` may be None. ``should_stop()`` is asked now
-        and then; true ends the loop.
+        and then; true ends the loop. Sets are chosen among `members`, by default the neighbours; those within `tested`
+        are left out.
         """
-        cdef int64_t[2] n = [0, 0]
+        cdef Level level
         cdef Py_ssize_t x, at = 0
         cdef bint goes_on = True
+        level.n, level.size, level.n_tests, level.n_refused = self.n, size, 0, 0
+        level.adjacent = level.members = &adjacent[0, 0]
+        level.tested, level.tiers = NULL, NULL
+        if members is not None:
+            level.members, level.tested = &members[0, 0], &tested[0, 0]
+        if tiers is not None and size > 0:
+            level.tiers = &tiers[0]
         with nogil:
             for x in range(first, stop):
                 if goes_on:
-                    goes_on = self.run_row(x, adjacent, size, tiers, p_values, sets, &at, n, should_stop)
-        return n[0], n[1]
+                    goes_on = self.run_row(&level, x, p_values, sets, &at, should_stop)
+        return level.n_tests, level.n_refused
+
+    cdef int *read_ids(self, Py_ssize_t x, const int64_t[::1] ys, const int64_t[::1] z) except NULL:
+        # The variables of a set, after a look at all ids.
+        cdef int *parents = <int *>reserve(&self.scratch[PARENTS], (z.shape[0] + 1) * sizeof(int))
+        cdef Py_ssize_t i
+        cdef bint is_known = 0 <= x < self.n
+        for i in range(ys.shape[0]):
+            is_known = is_known and 0 <= ys[i] < self.n
+        for i in range(z.shape[0]):
+            is_known = is_known and 0 <= z[i] < self.n
+            parents[i] = <int>self.order[z[i]] if is_known else 0
+        if not is_known:
+            raise IndexError(f"ids of variables must be from 0 to {self.n - 1}")
+        return parents
 
     # ---- the cells of a row ----
 
@@ -466,24 +480,24 @@ cdef class DiscreteRows:
     # ---- a level ----
 
     cdef bint run_row(
-        self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,
-        double[::1] p_values, int32_t[:, ::1] sets, Py_ssize_t *at, int64_t *n, should_stop
+        self, Level *level, Py_ssize_t x, double[::1] p_values, int32_t[:, ::1] sets, Py_ssize_t *at, should_stop
     ) except -1 nogil:
-        # The tests of x given all sets of its neighbours, in lexicographic order; False if they were stopped.
-        cdef int *neighbours = <int *>reserve(&self.scratch[NEIGHBOURS], (self.n + 1) * sizeof(int))
-        cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        # The tests of x given all sets of its pool, in lexicographic order; False if they were stopped.
+        cdef int *neighbours = <int *>reserve(&self.scratch[NEIGHBOURS], (6 * self.n + 1) * sizeof(int))
+        cdef int *pool = neighbours + self.n
+        cdef int *wanted = pool + self.n
+        cdef int *z = wanted + self.n
+        cdef int *chosen = z + self.n
+        cdef int *parents = chosen + self.n
         cdef Result *best           # by neighbour
         cdef Result *worse          # a test with a smaller p-value
         cdef Result result
-        cdef int[MOST_SIZE] z, chosen, parents
-        cdef Py_ssize_t degree = 0, first = at[0], i, j, k, n_wanted
+        cdef Py_ssize_t first = at[0], size = level.size, i, j, k, n_wanted
+        cdef Py_ssize_t degree = list_members(level.adjacent + x * self.n, self.n, neighbours)
+        cdef Py_ssize_t n_pool = list_members(level.members + x * self.n, self.n, pool)
         cdef double tail
-        for i in range(self.n):
-            if adjacent[x, i]:
-                neighbours[degree] = <int>i
-                degree += 1
         at[0] += degree
-        if degree < size + 1:
+        if degree == 0 or n_pool < size:
             return True
         best = <Result *>reserve(&self.scratch[BEST], degree * sizeof(Result))
         worse = <Result *>reserve(&self.scratch[WORST], degree * sizeof(Result))
@@ -491,17 +505,17 @@ cdef class DiscreteRows:
             z[j] = <int>j
         while True:
             for j in range(size):
-                chosen[j] = neighbours[z[j]]
+                chosen[j] = pool[z[j]]
                 parents[j] = <int>self.order[chosen[j]]
-            n_wanted = self.choose_wanted(x, adjacent, size, tiers, neighbours, degree, chosen, wanted)
+            n_wanted = choose_wanted(level, x, neighbours, degree, chosen, wanted)
             if n_wanted > 0:
                 self.n_questions += 1
                 if should_stop is not None and self.n_questions % ROWS_PER_QUESTION == 0 and self.ask(should_stop):
                     return False
                 if not self.open_row(self.order[x], parents, size):
-                    n[1] += n_wanted
+                    level.n_refused += n_wanted
                     n_wanted = 0
-                n[0] += n_wanted
+                level.n_tests += n_wanted
             for j in range(n_wanted):
                 i = wanted[j]
                 self.test_variable(self.order[neighbours[i]], &result)
@@ -521,39 +535,13 @@ cdef class DiscreteRows:
                 ):
                     worse[i] = result
             j = size - 1
-            while j >= 0 and z[j] == degree - size + j:
+            while j >= 0 and z[j] == n_pool - size + j:
                 j -= 1
             if j < 0:
                 return True
             z[j] += 1
             for i in range(j + 1, size):
                 z[i] = z[i - 1] + 1
-
-    cdef Py_ssize_t choose_wanted(
-        self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,
-        const int *neighbours, Py_ssize_t degree, const int *chosen, int *wanted
-    ) noexcept nogil:
-        # Numbers of the neighbours to be tested with x given the chosen set, unless it was asked from the other side.
-        cdef Py_ssize_t i, j = 0, s, y, n = 0
-        cdef int64_t last = 0
-        cdef bint is_seen
-        if tiers is not None and size > 0:
-            last = tiers[chosen[0]]
-            for s in range(1, size):
-                last = max(last, tiers[chosen[s]])
-        for i in range(degree):
-            y = neighbours[i]
-            if j < size and chosen[j] == y:
-                j += 1
-                continue
-            is_seen = y < x
-            for s in range(size if is_seen else 0):
-                is_seen = is_seen and adjacent[y, chosen[s]]
-            if is_seen or (tiers is not None and size > 0 and max(tiers[x], tiers[y]) < last):
-                continue
-            wanted[n] = <int>i
-            n += 1
-        return n
 
     cdef bint ask(self, should_stop) except -1 with gil:
         return bool(should_stop())

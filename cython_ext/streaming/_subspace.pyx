@@ -6,13 +6,15 @@ than two levels. A row's sketch z = (psi, a) is the minimiser, for the current s
     g(z) = -sum_{i observed} log p(y_i | x) + lam/2 ||psi||^2 + lam_offset/2 ||a||^2
 
 probit: p = Phi(h) - Phi(l), l and h the thresholds around the level minus x; tobit: the density of y - x inside the
-bounds, p as in probit beyond them; logit: softmax of (0, x), level 0 is the base.
+bounds, p as in probit beyond them; tobit of type II: p inside, the density beyond; logit: softmax of (0, x), level 0 is
+the base.
 Algorithm: Newton's method (halved steps if the gradient grows) or gradient descent from zero; then one gradient step
 for u_i of the observed columns, and u <- u / (1 + step lam / t) for all columns by one scalar. Offsets and thresholds
-(by the first threshold and the logarithms of the gaps) have step sizes of an average. Tails use Mills' ratio, mirrored
-so that the value is right of x.
+(of a probit by the first threshold and the logarithms of the gaps; of a logit as minus the common offset) have step
+sizes of an average. Bounds of a tobit move up to the nearest exact value. Tails use Mills' ratio, mirrored so that the
+value is right of x.
 Reference: Shen (2019), thesis, University of Minnesota, algorithms 1, 1a and 1b, equations (2.14) to (2.23); the sign
-of (2.20) corrected, the tobit derived from (2.3).
+of (2.20) corrected, the tobits derived from (2.3) and (2.4).
 Cost: (observed values) c (c + k) k + k^3 / 6 per Newton step, k = d + c; columns that are not observed cost nothing.
 Thread-safety: values are read only, and the state too by `sketch_rows`; the GIL is released.
 """
@@ -25,6 +27,7 @@ cdef enum:
     PROBIT
     TOBIT
     LOGIT
+    TOBIT_II
 
 cdef double ROOT_HALF = 0.7071067811865476
 cdef double HALF_ROOT_TWO_PI = 1.2533141373155003
@@ -50,6 +53,7 @@ cdef struct Model:
     double *centre      # (c,)
     double *threshold   # (n_levels + 1,), infinite at both ends
     double *progress    # scale, rows, values
+    double *limit       # (2,) values that the bounds of a tobit cannot pass
 
 
 cdef struct Work:
@@ -106,6 +110,11 @@ cdef inline void differentiate_interval(
     at_low[0], at_high[0] = (r, s + r) if mirrored else (s + r, r)
 
 
+cdef inline bint is_exact(Model *m, int code) noexcept nogil:
+    """Return whether a value of a tobit is known, not censored."""
+    return (m.kind == TOBIT and code == 1) or (m.kind == TOBIT_II and code != 1)
+
+
 cdef void differentiate_cell(Model *m, int code, double value, Work *w, double *score) noexcept nogil:
     """Write score (c,) and w.curvature (c, c) of a value at w.x; add to w.slope if thresholds are learned."""
     cdef double at_low, at_high, total, top
@@ -124,7 +133,7 @@ cdef void differentiate_cell(Model *m, int code, double value, Work *w, double *
             score[j] = (code == j + 1) - w.x[j]
             for p in range(m.c):
                 w.curvature[j * m.c + p] = (w.x[j] if p == j else 0) - w.x[j] * w.x[p]
-    elif m.kind == TOBIT and code == 1:
+    elif is_exact(m, code):
         score[0], w.curvature[0] = value - w.x[0], 1
     else:
         differentiate_interval(
@@ -270,7 +279,29 @@ cdef void step_thresholds(Model *m, Work *w) noexcept nogil:
         m.threshold[j] = m.threshold[j - 1] + w.slope[j]
 
 
-cdef void learn_row(Model *m, const int32_t *columns, Py_ssize_t n, const double *z, Work *w) noexcept nogil:
+cdef void step_bounds(
+    Model *m, const int32_t *codes, const double *values, Py_ssize_t n, Work *w
+) noexcept nogil:
+    """Move the bounds of a tobit along w.slope; no exact value may become a censored one."""
+    cdef Py_ssize_t r, j
+    cdef double side, share = 1 / (PRIOR + m.progress[2])
+    cdef double nearer = 1.0 if m.kind == TOBIT else -1.0  # the lower bound of type I rises
+    for r in range(n):
+        if is_exact(m, codes[r]):
+            for j in range(2):
+                if m.kind == TOBIT or codes[r] == 2 * j:
+                    side = nearer if j == 0 else -nearer
+                    m.limit[j] = side * min(side * m.limit[j], side * values[r])
+    for j in range(2):
+        if fabs(m.limit[j]) == INFINITY:  # a bound waits for an exact value, since bounds must not cross
+            continue
+        side = nearer if j == 0 else -nearer
+        m.threshold[j + 1] = side * min(side * (m.threshold[j + 1] + share * w.slope[j + 1]), side * m.limit[j])
+
+
+cdef void learn_row(
+    Model *m, const int32_t *columns, const int32_t *codes, const double *values, Py_ssize_t n, const double *z, Work *w
+) noexcept nogil:
     """Move subspace, offsets and thresholds by the scores of a row at its sketch."""
     cdef Py_ssize_t r, j, p, i
     cdef double rate, share, score, bend = 0.25 if m.kind == LOGIT else 1.0
@@ -291,9 +322,11 @@ cdef void learn_row(Model *m, const int32_t *columns, Py_ssize_t n, const double
                 u[p] += rate * score * z[p]
             if m.offsets:
                 m.offset[i * m.c + j] += share * score
-    if m.learn_thresholds:
+    if m.learn_thresholds and m.kind == PROBIT:
         step_thresholds(m, w)
-    elif m.offsets:
+    elif m.learn_thresholds and m.kind != LOGIT:
+        step_bounds(m, codes, values, n, w)
+    if (m.offsets and not (m.learn_thresholds and m.kind == PROBIT)) or (m.learn_thresholds and m.kind == LOGIT):
         for j in range(m.c):
             score = 0
             for r in range(n):
@@ -342,7 +375,7 @@ cdef bint handle_rows(
             columns_at, codes_at, values_at = &columns[starts[t]], &codes[starts[t]], &values[starts[t]]
         sketch_row(m, columns_at, codes_at, values_at, n, steps, tol, &sketches[t, 0], &w)
         if learn:
-            learn_row(m, columns_at, n, &sketches[t, 0], &w)
+            learn_row(m, columns_at, codes_at, values_at, n, &sketches[t, 0], &w)
     free(block)
     return True
 
@@ -350,15 +383,15 @@ cdef bint handle_rows(
 def learn_rows(
     const int64_t[::1] starts,      # in: (rows + 1,) first value of each row
     const int32_t[::1] columns,     # in: (cells,)
-    const int32_t[::1] codes,       # in: (cells,) position of the level; tobit: 0 and 2 beyond the bounds, 1 inside
-    const double[::1] values,       # in: (cells,) values inside the bounds of a tobit, in units of the noise
+    const int32_t[::1] codes,       # in: (cells,) position of the level; tobits: 0 and 2 beyond the bounds, 1 inside
+    const double[::1] values,       # in: (cells,) values of a tobit, in units of the noise
     double[:, :, ::1] subspace,     # in and out: (n_columns, c, d)
     double[:, ::1] offset,          # in and out: (n_columns, c)
     double[::1] count,              # in and out: (n_columns,) values learned per column
     double[::1] centre,             # in and out: (c,)
     double[::1] threshold,          # in and out: (levels + 1,) ascending from -inf to inf
     double[::1] progress,           # in and out: scale of the subspace, rows and values learned
-    int kind,                       # 0 probit, 1 tobit, 2 logit
+    int kind,                       # 0 probit, 1 tobit, 2 logit, 3 tobit of type II
     bint offsets,
     bint newton,                    # or gradient descent
     bint learn_thresholds,
@@ -367,6 +400,7 @@ def learn_rows(
     double step,                    # of the subspace, for the first values of a column
     double decay,                   # 1 / (number of values of a column after which the step has halved)
     double[:, ::1] sketches,        # out: (rows, d + c)
+    double[::1] limit=None,         # in and out: (2,) values that learned bounds of a tobit cannot pass
 ):
     """Learn the rows in their order."""
     cdef Model m
@@ -377,6 +411,7 @@ def learn_rows(
     m.lam, m.lam_offset, m.step, m.decay = lam, lam_offset, step, decay
     m.subspace, m.offset, m.count = &subspace[0, 0, 0], &offset[0, 0], &count[0]
     m.centre, m.threshold, m.progress = &centre[0], &threshold[0], &progress[0]
+    m.limit = NULL if limit is None else &limit[0]
     with nogil:
         enough = handle_rows(&m, starts, columns, codes, values, sketches, True)
     if not enough:
@@ -406,7 +441,7 @@ def sketch_rows(
     m.kind, m.offsets, m.newton, m.learn_thresholds = kind, offsets, newton, False
     m.n_columns, m.c, m.d = subspace.shape[0], subspace.shape[1], subspace.shape[2]
     m.k, m.n_levels = sketches.shape[1], threshold.shape[0] - 1
-    m.lam, m.lam_offset, m.step, m.decay, m.count = lam, lam_offset, 0, 0, NULL
+    m.lam, m.lam_offset, m.step, m.decay, m.count, m.limit = lam, lam_offset, 0, 0, NULL, NULL
     m.subspace, m.offset = <double *> &subspace[0, 0, 0], <double *> &offset[0, 0]
     m.centre, m.threshold, m.progress = <double *> &centre[0], <double *> &threshold[0], <double *> &progress[0]
     with nogil:

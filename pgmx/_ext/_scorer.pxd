@@ -77,6 +77,7 @@ cdef class Scorer:
     cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
     cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil
+    cdef bint has_own_rows(self, Py_ssize_t child) noexcept nogil
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil
 

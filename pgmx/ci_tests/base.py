@@ -23,6 +23,13 @@ def check_level(significance_level: object) -> float:
     return float(significance_level)
 
 
+def refuse_class(test: object) -> None:
+    """Raise a TypeError for a class, which a user gives in place of an object of it."""
+    if isinstance(test, type):
+        name = test.__name__
+        raise TypeError(f"the test is the class {name}: give an object that is bound to the data, {name}(data)")
+
+
 def order_names(names: Sequence[Hashable]) -> np.ndarray:
     """Return the positions of names in alphabetical order, in which tests number their variables."""
     return np.array(sorted(range(len(names)), key=lambda v: (str(names[v]), type(names[v]).__name__)), dtype=np.int64)
@@ -34,7 +41,7 @@ def spell_missing(option: str) -> Iterator[None]:
     try:
         yield
     except MissingValuesError as error:
-        raise error.with_option(option) from None
+        raise error.for_tests(error.choices).with_option(option) from None
 
 
 class CITest(ABC):
@@ -74,6 +81,14 @@ class CITest(ABC):
 
     def __init__(self, data: Any):
         self.data = data
+
+    def __repr__(self) -> str:
+        shown = [f"data of {len(self.variables)} variables", *self._list_options()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _list_options(self) -> list[str]:
+        """Return the options that differ from their defaults, as in a call."""
+        return []
 
     @abstractmethod
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> IndependenceSource:

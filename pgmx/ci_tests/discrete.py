@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.checks import join_names
 from pgmx.ci_tests.base import CITest, spell_missing
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.errors import ContinuousColumnsError
+from pgmx.data.errors import DISCRETIZE, ContinuousColumnsError
 from pgmx.statistics.independence.discrete import DiscreteTests
 
 
@@ -18,21 +19,34 @@ class _DiscreteTest(CITest):
     def __init__(self, data: Any):
         super().__init__(data)
         with spell_missing("pgmx.data.encode(data, missing={!r})"):
-            self.table: DiscreteTable = read_states(data)
+            self.table: DiscreteTable = read_states(data, type(self).__name__)
         self.variables = list(self.table.columns)
 
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> DiscreteTests:
         return DiscreteTests(self.table, self.kind, order=order, n_jobs=n_jobs)
 
 
-def read_states(data: Any, **options: Any) -> DiscreteTable:
+class ContinuousInTestError(ContinuousColumnsError):
+    """Continuous columns in the data of a test of discrete variables."""
+
+    test: str
+
+    def __str__(self):
+        return (
+            f"column(s) {join_names(self.names)} are continuous, and {self.test} is a test of discrete variables: use "
+            "'fisher_z' (FisherZ) if all variables are continuous, or 'mixed' (MixedRegression) for both kinds, or "
+            f"discretise the columns with {DISCRETIZE}.{self.hints}"
+        )
+
+
+def read_states(data: Any, test: str, **options: Any) -> DiscreteTable:
     """Return data as a coded table, with a message for continuous columns that names the tests of such columns."""
     try:
         return encode(data, **options)
     except ContinuousColumnsError as error:
-        raise ContinuousColumnsError(
-            error.names, hints=" 'fisher_z' tests continuous variables, 'mixed' both kinds.", scores=False
-        ) from None
+        refusal = ContinuousInTestError(error.names, error.hints, scores=False)
+        refusal.test = test
+        raise refusal from None
 
 
 class ChiSquare(_DiscreteTest):
@@ -113,6 +127,9 @@ class ChiSquare(_DiscreteTest):
         self.yates = yates
         self.kind = choose_kind(calibration, yates)
         super().__init__(data)
+
+    def _list_options(self) -> list[str]:
+        return [f"calibration={self.calibration!r}"] * (self.calibration != "asymptotic") + ["yates=True"] * self.yates
 
 
 def choose_kind(calibration: str, yates: bool) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.checks import check_missing_option
 from pgmx.ci_tests.base import CITest, spell_missing
 from pgmx.data import DiscreteTable, Frame, open_any
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
@@ -20,6 +21,8 @@ def read_mixed_rows(
     repetitions: np.ndarray | None = None,
 ) -> MixedTable:
     """Return the rows of a table, each repeated as often as `repetitions` says."""
+    if isinstance(data, Frame) and data.float_columns:
+        check_missing_option(missing, ("error", "drop", "pairwise"), " for tests with continuous columns")
     if missing == "pairwise" and isinstance(data, Frame):
         mixed = read_incomplete_mixed(data, state_names=state_names)
     elif missing == "category" and isinstance(data, Frame) and not data.float_columns:
@@ -45,8 +48,9 @@ class MixedRegression(CITest):
       .. math:: F = \frac{\sum_s f_{0s} q_s / \sum_s (f_{0s} - f_{1s})}
           {\sum_s f_{0s} (1 - q_s) / \sum_s f_{1s}}
 
-    - X and Y discrete, Z with a continuous variable: Rao's score test of a multinomial logistic regression of one of
-      them, the first in alphabetical order.
+    - X and Y discrete, Z with a continuous variable: Rao's score test of a multinomial logistic regression of the one
+      with fewer states, then of the one whose states are less even. If these are alike too, the larger p-value of both
+      regressions counts.
 
     Parameters
     ----------

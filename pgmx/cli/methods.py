@@ -190,6 +190,8 @@ def check_method(options: dict) -> None:
             f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
             f"{method}: drop these columns by --drop"
         )
+    if method in (*TESTED, *HYBRIDS) and options.get("alpha") in (0.0, 1.0):  # click has checked the rest of the range
+        raise ValueError(f"--alpha {options['alpha']:g} is not a significance level: give a number above 0 and below 1")
     if method in (*FORESTS, *TESTED, *HYBRIDS):
         _check_missing(options, "em", "error, drop, category, pairwise")
     if options.get("em_restarts") and options["missing"] != "em":

@@ -11,7 +11,7 @@ from pgmx.checks import caller_level, check_known_names, join_names
 COMPLEX_REMEDY = "use .real or .abs() of each, or both components as columns; a float would lose the imaginary part"
 
 #: How to make continuous variables discrete, and the scores that accept them unchanged.
-_DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
+DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
 _GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
 
 
@@ -38,7 +38,7 @@ class ChoiceError(ValueError):
     purposes = {
         "drop": "to leave out the rows that have them",
         "category": "to make them a state",
-        "pairwise": "to score families on their complete rows",
+        "pairwise": "to use in each family or test the rows in which its variables are observed",
         "em": "to use their expected counts",
     }
 
@@ -63,6 +63,10 @@ class ChoiceError(ValueError):
     def with_option(self, option):
         """Return the error for a caller who writes the option in another way."""
         return self._replace(option=option)
+
+    def for_tests(self, choices):
+        """Return the error for tests of independence, which have these choices and a set of rows each."""
+        return self._replace(choices=tuple(choices), purposes=ChoiceError.purposes)
 
     def _replace(self, **values):
         # a copy: the error may be raised as it is elsewhere
@@ -90,7 +94,7 @@ class ContinuousColumnsError(ChoiceError):
             remedy += f" with {' or '.join(map(self.spell, self.choices))}" if self.choices else ""
         return (
             f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
-            f"{_DISCRETIZE}{remedy}.{self.hints}"
+            f"{DISCRETIZE}{remedy}.{self.hints}"
         )
 
 
@@ -107,7 +111,7 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for discrete columns, and column(s) {names} are continuous. For missing "
-            f"values pass {', or '.join(ways)}; or discretise the columns with {_DISCRETIZE}, or declare discrete ones "
+            f"values pass {', or '.join(ways)}; or discretise the columns with {DISCRETIZE}, or declare discrete ones "
             "with discrete_columns=[...] (command line: --discrete)"
         )
 

@@ -1,13 +1,17 @@
-"""The graph of a Markov equivalence class (CPDAG), with or without background knowledge."""
+"""The graph of a Markov equivalence class (CPDAG), with or without background knowledge and interventions."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.partial_dag import PartialDag
 
 
 def cpdag(
-    n: int, edges: Iterable[tuple[int, int]], *, compelled: Iterable[tuple[int, int]] = ()
+    n: int,
+    edges: Iterable[tuple[int, int]],
+    *,
+    compelled: Iterable[tuple[int, int]] = (),
+    targets: Iterable[Collection[int]] = (),
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the directed and the undirected edges of the equivalence class of a DAG.
 
@@ -20,6 +24,10 @@ def cpdag(
     - R3: a - b, a - c, a - d, c → b, d → b, c and d not adjacent: a → b
     - R4: a - b, a - d, d → c → b, a and c adjacent, b and d not: a → b (needed with background knowledge only)
 
+    With ``targets``, data come from experiments. In the rows of a target its variables were set, so that their parents
+    had no influence. An edge then has a known direction if some target contains exactly one of its ends. The result is
+    the interventional essential graph [5]_.
+
     Parameters
     ----------
     n : int
@@ -29,6 +37,9 @@ def cpdag(
     compelled : iterable of (int, int), default=()
         Edges of the DAG with a known direction, such as required edges and edges with a forbidden reversal
         (`EdgeConstraints.forces_direction`).
+    targets : iterable of collections of int, default=()
+        The sets of variables that were set together in some rows. The empty set, of rows without intervention, may be
+        among them, and changes nothing. Each variable should be outside of at least one set of the rows, as in [5]_.
 
     Returns
     -------
@@ -40,7 +51,7 @@ def cpdag(
     Raises
     ------
     ValueError
-        For ids outside 0..n-1, a cycle, or a compelled edge that is not in the DAG.
+        For ids outside 0..n-1, in edges or targets, a cycle, or a compelled edge that is not in the DAG.
 
     Notes
     -----
@@ -56,6 +67,8 @@ def cpdag(
     .. [3] D. M. Chickering. Learning equivalence classes of Bayesian-network structures. JMLR 2, 2002.
     .. [4] D. M. Chickering. A transformational characterization of equivalent Bayesian network structures. UAI 1995,
        section 5, algorithm Label-Edges.
+    .. [5] A. Hauser, P. Bühlmann. Characterization and greedy learning of interventional Markov equivalence classes of
+       directed acyclic graphs. JMLR 13, 2012, theorems 10 and 18.
 
     Examples
     --------
@@ -65,18 +78,42 @@ def cpdag(
     ([], [(0, 1), (1, 2)])
     >>> cpdag(3, [(0, 1), (1, 2)], compelled=[(0, 1)])
     ([(0, 1), (1, 2)], [])
+
+    After an experiment on variable 2, the edge to it is known, and no other:
+
+    >>> cpdag(3, [(0, 1), (1, 2)], targets=[[], [2]])
+    ([(1, 2)], [(0, 1)])
     """
     pairs = _check_dag(n, edges)
     compelled = list(compelled)
     for edge in compelled:
         if tuple(edge) not in pairs:
             raise ValueError(f"compelled edge {tuple(edge)} is not an edge of the DAG")
+    compelled += find_decided(n, pairs, targets)
     if not compelled:
         return _label_edges(n, pairs)
     graph = PartialDag.from_dag(n, pairs, compelled)
     directed = sorted((tail, head) for tail in range(n) for head in graph.children[tail])
     undirected = sorted((u, v) for u in range(n) for v in graph.neighbours[u] if u < v)
     return directed, undirected
+
+
+def find_decided(n: int, edges: Iterable[tuple[int, int]], targets: Iterable[Collection[int]]) -> list[tuple[int, int]]:
+    """Return the edges of which some target contains exactly one end."""
+    groups = group_by_targets(n, targets)
+    return [(tail, head) for tail, head in edges if groups[tail] != groups[head]]
+
+
+def group_by_targets(n: int, targets: Iterable[Collection[int]]) -> list[int]:
+    """Return a number per variable; variables in the same targets have the same number."""
+    signatures: list[tuple[int, ...]] = [()] * n
+    for i, target in enumerate(targets):
+        for v in set(map(int, target)):
+            if not 0 <= v < n:
+                raise ValueError(f"target {list(target)} has an id outside 0..{n - 1}")
+            signatures[v] += (i,)
+    numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
+    return [numbers[signature] for signature in signatures]
 
 
 def _check_dag(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -16,6 +16,7 @@ Bayesian networks:
 
 - `likelihood`: log-likelihood of rows under a fitted network, discrete, linear Gaussian or mixed
 - `linear_gaussian`: linear Gaussian networks as arrays, and inference for rows with missing values
+- `effects`: total causal effects in linear Gaussian networks, and possible effects in a class of equivalent graphs
 - `mixed`: conditional linear Gaussian networks as arrays, and inference in them
 """
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pgmx.inference.approximate.gibbs import gibbs_sample as gibbs_sample
     from pgmx.inference.approximate.loopy import BeliefResult as BeliefResult
     from pgmx.inference.approximate.loopy import loopy_belief_propagation as loopy_belief_propagation
+    from pgmx.inference.effects import PossibleEffects as PossibleEffects
+    from pgmx.inference.effects import possible_effects as possible_effects
+    from pgmx.inference.effects import total_effects as total_effects
     from pgmx.inference.exact.elimination_order import EliminationPlan as EliminationPlan
     from pgmx.inference.exact.elimination_order import TreewidthError as TreewidthError
     from pgmx.inference.exact.elimination_order import min_fill_order as min_fill_order
@@ -69,6 +73,7 @@ _HOMES = {
     "MostProbable": "pgmx.inference.exact.junction_tree",
     "NamedFactors": "pgmx.inference.named_networks",
     "PairwisePotentials": "pgmx.inference.networks",
+    "PossibleEffects": "pgmx.inference.effects",
     "TreewidthError": "pgmx.inference.exact.elimination_order",
     "VariableElimination": "pgmx.inference.pgmpy_classes",
     "elimination_plan": "pgmx.inference.exact.junction_tree",
@@ -82,8 +87,10 @@ _HOMES = {
     "min_fill_order": "pgmx.inference.exact.elimination_order",
     "most_probable_assignments": "pgmx.inference.maximisation",
     "mutual_information": "pgmx.inference.information",
+    "possible_effects": "pgmx.inference.effects",
     "read_network": "pgmx.inference.named_networks",
     "sample": "pgmx.inference.queries",
+    "total_effects": "pgmx.inference.effects",
 }
 
 if not TYPE_CHECKING:

@@ -5,6 +5,7 @@
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
 - `prequential`: errors of stream learners, which predict each row before they learn it, compared with baselines
+- `hidden_cells`: the same for subspaces of categories, on values that are hidden from them
 """
 
 from typing import TYPE_CHECKING

@@ -30,12 +30,16 @@ class PrequentialCurve:
         Mean loss per window: of the learner, under the name of its class, then of the baselines.
     means : dict of str to float
         Mean loss over all rows.
-    loss : {"squared", "zero-one"}
-        The loss: (f - y)² for numeric targets, 1 for a wrong label.
+    loss : {"squared", "zero-one", "absolute"}
+        The loss: (f - y)² for numeric targets, 1 for a wrong label, ``|f - y|`` for hidden values of a subspace.
     window : int
         Number of rows per window.
     learner : object
         The learner after the last row, a copy of the argument.
+    passes : ndarray of float64, shape (n_passes,)
+        Mean loss of the learner per pass; a single pass except for a `CategoricalSubspace`.
+    thresholds : ndarray of shape (n_windows, n_levels - 1) or None
+        The thresholds of a `CategoricalSubspace` at the end of each window; None for other learners.
     """
 
     n_rows: np.ndarray
@@ -44,12 +48,16 @@ class PrequentialCurve:
     loss: str
     window: int
     learner: Any
+    passes: np.ndarray
+    thresholds: np.ndarray | None = None
 
     def to_frame(self) -> DataFrame:
-        """Return the curve as a table: ``n_rows``, and one column of errors per learner."""
+        """Return the curve as a table: ``n_rows``, one column of errors per learner, and one per threshold."""
         import pandas as pd
 
-        return pd.DataFrame({"n_rows": self.n_rows, **self.errors})
+        paths = () if self.thresholds is None else self.thresholds.T
+        names = {f"threshold {number}": path for number, path in enumerate(paths, start=1)}
+        return pd.DataFrame({"n_rows": self.n_rows, **self.errors, **names})
 
 
 def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, classes: Any = None) -> PrequentialCurve:
@@ -61,11 +69,17 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     same is computed for three baselines, because the error of a stream is hard to judge alone: the last value, the
     running mean (for labels: the most frequent label), and recursive least squares with an intercept.
 
+    A `CategoricalSubspace` has no target. A fifth of the observed values, the same in all passes, is hidden from it and
+    never learned. The hidden values of each row are imputed from the other ones, which are then learned. The loss is
+    ``|f - y|``, or 1 for a wrong level of a logit. The baselines are the last value and the running mean (for a logit
+    the most frequent level) of the column. There are `max_iter` passes, but one if `X` is an iterator or the learner
+    has learned before. Errors per pass are its ``passes``, the path of its thresholds ``thresholds``.
+
     Parameters
     ----------
     learner : StreamLearner, or estimator with partial_fit and predict
-        A regressor or a classifier. A copy of it continues to learn, and it is not changed. An estimator without
-        ``predict_partial_fit`` is called row by row.
+        A regressor, a classifier or a `CategoricalSubspace`. A copy of it continues to learn, and it is not changed.
+        An estimator without ``predict_partial_fit`` is called row by row.
     X : array or frame of shape (n_rows, n_features), path, or iterator
         The rows in their order, in the form that ``partial_fit`` needs. Files and iterators need the memory of one
         chunk.
@@ -86,7 +100,8 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     Raises
     ------
     TypeError, ValueError
-        If the learner has no target or rejects a chunk, `window` is not a positive integer, or `classes` are missing.
+        If the learner cannot predict or rejects a chunk, `window` is not a positive integer, `classes` are missing, or
+        a subspace is given a target.
 
     Notes
     -----
@@ -110,15 +125,20 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     [40, 80]
     >>> curve.means["recursive least squares"] < 0.05 < curve.means["running mean"]
     True
+    >>> from pgmx.streaming import CategoricalSubspace
+    >>> answers = np.array([[1, 2, np.nan], [4, 5, 5], [3, 3, 3], [5, 5, np.nan], [2, 1, 1]] * 20)
+    >>> prequential(CategoricalSubspace(n_components=1, lam=1.0, max_iter=3), answers).passes.round(1)
+    array([0.6, 0.4, 0.4])
     """
     from pgmx.streaming.inputs import iterate_chunks
 
     window = check_natural(window, "window", 1)
+    if hasattr(learner, "_guess_hidden"):
+        if y is not None or classes is not None:
+            raise ValueError(f"{type(learner).__name__} has no target: leave y and classes out")
+        return _measure_hidden_cells(learner, X, window)
     if not hasattr(learner, "predict"):
-        raise TypeError(
-            f"prequential needs a regressor or a classifier, but {type(learner).__name__} has no predict. For a "
-            "CategoricalSubspace, hold out some entries and compare them with impute(X, cells=...)"
-        )
+        raise TypeError(f"prequential needs a learner that predicts, but {type(learner).__name__} has no predict")
     errors: PrequentialErrors | None = None
     for rows, targets in iterate_chunks(X, y):
         if errors is None:
@@ -201,7 +221,28 @@ class PrequentialErrors:
             "squared" if self.labels is None else "zero-one",
             self.window,
             self.learner,
+            np.array([self.mean]),
         )
+
+
+def _measure_hidden_cells(learner: Any, X: Any, window: int) -> PrequentialCurve:
+    """Return the curve of a subspace, which has hidden values instead of a target."""
+    from pgmx.metrics.hidden_cells import HiddenCellErrors
+
+    errors = HiddenCellErrors(learner, window)
+    errors.run(X)
+    ends = np.minimum(np.arange(1, len(errors.counts) + 1) * window, errors.n_rows).astype(np.int64)
+    lists = list(errors.list_errors())
+    return PrequentialCurve(
+        ends,
+        {name: windows for name, windows, _ in lists},
+        {name: mean for name, _, mean in lists},
+        "zero-one" if learner.model == "logit" else "absolute",
+        window,
+        errors.learner,
+        np.array(errors.passes),
+        np.array(errors.thresholds),
+    )
 
 
 def _is_stream(X: Any) -> bool:

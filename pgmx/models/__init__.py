@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pgmx.models.mixed.cpds import ConditionalGaussianCPD as ConditionalGaussianCPD
     from pgmx.models.mixed.network import ConditionalGaussianNetwork as ConditionalGaussianNetwork
     from pgmx.models.pag import PAG as PAG
+    from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork as DynamicBayesianNetwork
     from pgmx.models.time_series.graph import TimeSeriesGraph as TimeSeriesGraph
     from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem as LinearDynamicalSystem
     from pgmx.models.time_series.measures import graphs_by_window as graphs_by_window
@@ -54,6 +55,7 @@ _HOMES = {
     "ConditionalGaussianCPD": "pgmx.models.mixed.cpds",
     "ConditionalGaussianNetwork": "pgmx.models.mixed.network",
     "DiscreteBayesianNetwork": "pgmx.models.bayesian.discrete_network",
+    "DynamicBayesianNetwork": "pgmx.models.time_series.dynamic.network",
     "GaussianMarkovNetwork": "pgmx.models.gaussian_network",
     "LinearGaussianBayesianNetwork": "pgmx.models.bayesian.linear_gaussian_network",
     "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",

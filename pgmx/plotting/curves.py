@@ -19,7 +19,8 @@ _MEASURES = {
     "shd": "structural Hamming distance of the CPDAGs",
     "n_edges": "edges",
 }
-_LABELS = {"squared": "mean squared error", "zero-one": "share of wrong labels"}
+_LABELS = {"squared": "mean squared error", "zero-one": "share of wrong labels", "absolute": "mean absolute error"}
+_SHOWN = ("errors", "passes", "thresholds")
 _STYLES = ("--", ":", "-.")
 
 
@@ -102,11 +103,10 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
     return ax
 
 
-def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
-    """Draw the error of a stream learner per window, compared with the baselines.
+def plot_prequential(curve: Any, ax: Axes | None = None, *, show: str = "errors") -> Axes:
+    """Draw the error of a stream learner per window, compared with the baselines; per pass; or thresholds over time.
 
-    Squared errors are on a logarithmic axis, shares of wrong labels on a linear one. The legend has the mean over all
-    rows.
+    Squared errors are on a logarithmic axis, other ones on a linear one. The legend has the mean over all rows.
 
     Parameters
     ----------
@@ -114,6 +114,9 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
         The result of `pgmx.metrics.prequential`.
     ax : matplotlib.axes.Axes, optional
         The axes to draw on. Default: a new figure, independent of pyplot.
+    show : {"errors", "passes", "thresholds"}, default="errors"
+        "errors": errors per window. "passes": the error of the learner per pass. "thresholds": the thresholds of a
+        `CategoricalSubspace` at the end of each window.
 
     Returns
     -------
@@ -122,8 +125,8 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    TypeError
-        If `curve` is not such a curve.
+    TypeError, ValueError
+        If `curve` is not such a curve, `show` is unknown, or the learner has no thresholds.
 
     Examples
     --------
@@ -138,7 +141,13 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
     """
     if not hasattr(curve, "errors") or not hasattr(curve, "means"):
         raise TypeError(f"expected the result of prequential, got {type(curve).__name__}")
+    if show not in _SHOWN:
+        raise ValueError(f"show must be one of {', '.join(_SHOWN)}, got {show!r}")
+    if show == "thresholds" and curve.thresholds is None:
+        raise ValueError(f"{type(curve.learner).__name__} has no thresholds: show='thresholds' is for subspaces")
     ax = make_axes(ax, 7.2, 4.2)
+    if show != "errors":
+        return _draw_passes(curve, ax) if show == "passes" else _draw_thresholds(curve, ax)
     for at, (name, errors) in enumerate(curve.errors.items()):
         style: dict[str, Any] = (
             {"linewidth": 2.0, "zorder": 3} if at == 0 else {"linewidth": 1.4, "linestyle": _STYLES[at - 1]}
@@ -156,6 +165,28 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
     _format_rows(ax)
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, title="mean over all rows")
+    return ax
+
+
+def _draw_passes(curve: Any, ax: Axes) -> Axes:
+    name = type(curve.learner).__name__
+    ax.plot(range(1, len(curve.passes) + 1), curve.passes, color=COLOURS[0], marker="o", label=name)
+    ax.set_xlabel("pass")
+    ax.set_ylabel(_LABELS[curve.loss])
+    ax.locator_params(axis="x", integer=True)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _draw_thresholds(curve: Any, ax: Axes) -> Axes:
+    for at, path in enumerate(curve.thresholds.T):
+        ax.plot(curve.n_rows, path, color=COLOURS[at % len(COLOURS)], label=f"threshold {at + 1}")
+    ax.set_xlabel(f"rows (windows of {curve.window:,})")
+    ax.set_ylabel("threshold")
+    _format_rows(ax)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
     return ax
 
 

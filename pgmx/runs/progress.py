@@ -55,7 +55,10 @@ class PosteriorProgress(NamedTuple):
 
 
 class SkeletonProgress(NamedTuple):
-    """Of a search by tests of independence: levels (sizes of the set), tests so far, and edges of the skeleton."""
+    """Of a search by tests of independence: levels (sizes of the set), tests so far, and edges of the skeleton.
+
+    A search for Markov blankets counts variables as levels and members as edges.
+    """
 
     n_iter: int
     n_tests: int
@@ -157,7 +160,8 @@ class ProgressBar:
         if self._figure is None or self._last is None:
             return {}
         value = getattr(self._last, self._figure)
-        figures = {} if isnan(value) else {self._figure: f"{value:.4f}"}
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+        figures = {} if isnan(value) else {self._figure: text}
         figures["edges"] = str(self._last.n_edges)
         if self._run is not None and self._run.n_stages:
             figures["stage"] = f"{self._run.stage} of {self._run.n_stages}"

@@ -13,7 +13,7 @@ from pgmx.data.files.readers import is_path
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.inputs import check_finite
 
-_KINDS = {"probit": 0, "tobit": 1, "logit": 2}
+_KINDS = {"probit": 0, "tobit": 1, "logit": 2, "tobit2": 3}
 
 _SPREAD = 0.1  # standard deviation of the initial random subspace
 
@@ -112,10 +112,16 @@ def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
     return levels
 
 
-def code_cells(cells: Cells, levels: np.ndarray, is_tobit: bool, names: Any = None) -> np.ndarray:
-    """Return the position of each value's level, int32; for a tobit 0, 1, 2 for below, inside and above the bounds."""
-    if is_tobit:
-        return ((cells.values > levels[0]).astype(np.int32) + (cells.values >= levels[1])).astype(np.int32)
+def code_cells(cells: Cells, levels: np.ndarray, model: str, names: Any = None) -> np.ndarray:
+    """Return the position of each value's level, int32; for tobits 0, 1, 2 for below, inside and above the bounds.
+
+    Values at a bound are censored: they lie beyond the bounds for type I, and inside for type II.
+    """
+    low, high = levels[[0, -1]]
+    if model == "tobit":
+        return ((cells.values > low).astype(np.int32) + (cells.values >= high)).astype(np.int32)
+    if model == "tobit2":
+        return ((cells.values >= low).astype(np.int32) + (cells.values > high)).astype(np.int32)
     codes = np.minimum(np.searchsorted(levels, cells.values), len(levels) - 1)
     wrong = np.flatnonzero(levels[codes] != cells.values)
     if len(wrong):
@@ -150,7 +156,7 @@ def read_cell_positions(cells: Any, shape: tuple[int, int]) -> np.ndarray:
 class OnlineSubspace(StreamLearner):
     """State of a subspace and its updates, with the options of `CategoricalSubspace`."""
 
-    _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
+    _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress", "_limits")
     # the number of levels decides the sizes of the other arrays
     _first_names = ("levels_",)
     # they affect how rows are read, not the state
@@ -178,37 +184,44 @@ class OnlineSubspace(StreamLearner):
 
     def _start(self, n_features: int) -> None:
         c = self._count_predictors(self.levels_)
-        # only ordered levels have thresholds
-        if self.learn_thresholds and self.model != "probit":
-            raise ValueError(f"learn_thresholds=True is for model='probit', got model={self.model!r}")
-        if self.thresholds is not None and self.model != "probit":
-            raise ValueError(f"thresholds are for model='probit', got model={self.model!r}")
         thresholds = self._list_thresholds()
         rng = check_random_state(self.random_state)
         self._subspace = _SPREAD * rng.standard_normal((n_features, c, self.n_components))
         self._offsets, self._counts, self._centre = np.zeros((n_features, c)), np.zeros(n_features), np.zeros(c)
+        if self.model == "logit":
+            # the threshold of a logit is minus the common offset of its level
+            self._centre, thresholds = -thresholds, (self.levels_[1:] + self.levels_[:-1]) / 2
         self._thresholds = np.r_[-np.inf, (thresholds - self._middle) / self._unit, np.inf]
         self._progress = np.array([1.0, 0.0, 0.0])
+        # the bounds of type I move inwards, those of type II outwards, each up to the nearest exact value
+        self._limits = np.array([np.inf, -np.inf]) * (1.0 if self.model == "tobit" else -1.0)
 
     def _count_predictors(self, levels: np.ndarray) -> int:
         """Return the number of predictors per cell."""
         return len(levels) - 1 if self.model == "logit" else 1
 
     def _list_thresholds(self) -> np.ndarray:
-        """Return the initial thresholds, or the bounds, in units of the levels."""
+        """Return the initial thresholds, or the bounds, in units of the levels; for a logit of the predictors."""
         levels = self.levels_
-        if self.model == "tobit":
+        if self._is_tobit:
+            if self.thresholds is not None:
+                raise ValueError(f"model={self.model!r} takes its bounds from levels: leave thresholds out")
             return levels
         if self.thresholds is None:
-            return (levels[1:] + levels[:-1]) / 2
+            return np.zeros(len(levels) - 1) if self.model == "logit" else (levels[1:] + levels[:-1]) / 2
         thresholds = self._read_numbers("thresholds")
         if thresholds.shape != (len(levels) - 1,):
             raise ValueError(
                 f"thresholds has the shape {thresholds.shape}, but {len(levels)} levels need {len(levels) - 1}"
             )
-        if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0).any():
-            raise ValueError(f"thresholds={self.thresholds!r}: they must be finite and ascending")
+        is_logit = self.model == "logit"
+        if not np.isfinite(thresholds).all() or (not is_logit and (np.diff(thresholds) <= 0).any()):
+            raise ValueError(f"thresholds={self.thresholds!r}: they must be finite" + " and ascending" * (not is_logit))
         return thresholds
+
+    @property
+    def _is_tobit(self) -> bool:
+        return self.model in ("tobit", "tobit2")
 
     @property
     def _middle(self) -> float:
@@ -221,7 +234,7 @@ class OnlineSubspace(StreamLearner):
     @property
     def _unit(self) -> float:
         """Standard deviation of the noise in units of the levels."""
-        if self.model == "tobit":
+        if self._is_tobit:
             return float(self.noise)
         return float(self.noise) * float(self.levels_[-1] - self.levels_[0]) / (len(self.levels_) - 1)
 
@@ -239,7 +252,9 @@ class OnlineSubspace(StreamLearner):
 
     @property
     def thresholds_(self) -> np.ndarray:
-        """Thresholds or bounds in the units of the levels."""
+        """Thresholds or bounds in the units of the levels; for a logit minus the common offsets."""
+        if self.model == "logit":
+            return -self._centre
         return self._middle + self._unit * self._thresholds[1:-1]
 
     def _check_rows(self, X: Any, y: Any, *, restart: bool) -> Any:
@@ -262,13 +277,14 @@ class OnlineSubspace(StreamLearner):
         cells = list_cells(rows, X.nnz if issparse(X) else None)
         if restart:
             self.levels_ = self._list_levels(cells)
-        return cells._replace(codes=code_cells(cells, self.levels_, self.model == "tobit", names)), None
+        return cells._replace(codes=code_cells(cells, self.levels_, self.model, names)), None
 
     def _list_levels(self, cells: Cells) -> np.ndarray:
         """Return the declared or the observed levels."""
-        is_tobit = self.model == "tobit"
         if self.levels is None:
-            return _find_levels(cells, is_tobit)
+            if self.model == "tobit2":
+                raise ValueError("model='tobit2' needs levels=(low, high): values between them are censored")
+            return _find_levels(cells, self._is_tobit)
         levels = self._read_numbers("levels")
         self._check_levels(levels)
         return levels
@@ -281,13 +297,24 @@ class OnlineSubspace(StreamLearner):
             raise ValueError(f"{option}={getattr(self, option)!r:.60} must be numeric: code text first") from None
 
     def _check_levels(self, levels: np.ndarray) -> None:
-        is_tobit = self.model == "tobit"
+        is_tobit = self._is_tobit
         if levels.ndim != 1 or len(levels) < 2 or (is_tobit and len(levels) != 2):
             raise ValueError(
                 f"levels={levels.tolist()!r:.80}: give {'two bounds' if is_tobit else 'at least two levels'}"
             )
         if not (levels[1:] > levels[:-1]).all() or not (is_tobit or np.isfinite(levels).all()):
             raise ValueError(f"levels={levels.tolist()!r:.80}: they must ascend" + (" and be finite" * (not is_tobit)))
+
+    def _open_cells(self, X: Any) -> Cells:
+        """Check rows, and make the state of a new learner for them, without learning them."""
+        restart = not hasattr(self, "n_seen_")
+        self._validate_params()
+        cells, _ = self._check_rows(X, None, restart=restart)
+        if restart:
+            self._start(self.n_features_in_)
+            self.n_seen_ = 0
+            self._freeze_options()
+        return cells
 
     def _update(self, rows: Cells, targets: Any, predictions: Any) -> None:
         sketches = self._make_sketches(rows)
@@ -308,6 +335,7 @@ class OnlineSubspace(StreamLearner):
             self.step,
             self.decay,
             sketches,
+            self._limits,
         )
 
     def _predict(self, rows: Cells) -> np.ndarray:
@@ -332,9 +360,18 @@ class OnlineSubspace(StreamLearner):
         return np.empty((cells.shape[0], self.n_components + (len(self._centre) if self.offsets else 0)))
 
     def _pack_cells(self, cells: Cells) -> tuple[np.ndarray, ...]:
-        """Return starts of rows, columns, codes, and values (for a tobit in units of the noise)."""
-        values = (cells.values - self._middle) / self._unit if self.model == "tobit" else cells.values
+        """Return starts of rows, columns, codes, and values (for tobits in units of the noise)."""
+        values = (cells.values - self._middle) / self._unit if self._is_tobit else cells.values
         return cells.starts, cells.columns, cells.codes, values
+
+    def _record_values(self, values: np.ndarray) -> np.ndarray:
+        """Return the values that the model tells apart: those of a tobit censored at its bounds."""
+        if not self._is_tobit:
+            return values
+        low, high = self.levels_
+        if self.model == "tobit":
+            return np.clip(values, low, high)
+        return np.where((low <= values) & (values <= high), self._middle, values)
 
     # ---- files ----
 
@@ -349,10 +386,13 @@ class OnlineSubspace(StreamLearner):
 
     def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
         super()._check_state(arrays)
-        edges, progress = arrays["_thresholds"], arrays["_progress"]
-        if not self.learn_thresholds and not np.array_equal(edges, self._thresholds):
-            raise ValueError("its thresholds do not match its levels and options")
-        if self.learn_thresholds and ((edges[1:] <= edges[:-1]).any() or np.isfinite(edges).sum() != len(edges) - 2):
+        edges, progress, inner = arrays["_thresholds"], arrays["_progress"], arrays["_thresholds"][1:-1]
+        # the bounds of type I may meet at the only exact value
+        gaps = np.diff(inner) > (-1e-300 if self.model == "tobit" else 0)
+        if not (self.learn_thresholds and self.model != "logit"):
+            if not np.array_equal(edges, self._thresholds):
+                raise ValueError("its thresholds do not match its levels and options")
+        elif not (gaps.all() and (np.isfinite(edges) == np.isfinite(self._thresholds)).all()):
             raise ValueError("its thresholds do not ascend from -inf to inf")
         if not (0 < progress[0] <= 1 and (progress[1:] >= 0).all() and (arrays["_counts"] >= 0).all()):
             raise ValueError("its counts of rows and cells, or the scale of the subspace, are out of range")

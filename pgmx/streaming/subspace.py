@@ -1,6 +1,6 @@
-"""Sketches of categorical rows in a learned low-dimensional subspace: probit, tobit and logit."""
+"""Sketches of categorical rows in a learned low-dimensional subspace: probit, two tobits and logit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from pgmx.checks import warn_of_target
 from pgmx.data.files.readers import is_iterator
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
-from pgmx.streaming.online_subspace import OnlineSubspace, read_cell_positions, read_triples
+from pgmx.streaming.online_subspace import Cells, OnlineSubspace, read_cell_positions, read_triples
 
 _BLOCK = 1 << 16  # cells that are predicted together
 
@@ -27,7 +27,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     of the column, and a common offset m. With v ~ N(0, 1):
 
     - ``"probit"``: the level whose thresholds enclose x + v;
-    - ``"tobit"``: x + v, censored at two bounds (type I);
+    - ``"tobit"``: x + v, censored beyond two bounds (type I): a value at or beyond a bound is only known to be so;
+    - ``"tobit2"``: x + v, censored between the bounds (type II): small values are not recorded, large ones are exact;
     - ``"logit"``: the softmax of (0, x_1, ..., x_{J-1}); each level except the first has its own directions.
 
     The sketch minimises (2.14) of the reference for the current subspace. Then the subspace makes one gradient step:
@@ -42,7 +43,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
 
     Parameters
     ----------
-    model : {"probit", "tobit", "logit"}, default="probit"
+    model : {"probit", "tobit", "tobit2", "logit"}, default="probit"
         The distribution of a value.
     n_components : int, default=6
         Dimension d of the subspace, at least 1.
@@ -54,16 +55,20 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Solver of a sketch: d^2 ("newton") or d ("gradient") operations per value and step; "gradient" needs many more
         steps.
     learn_thresholds : bool, default=False
-        If True, the thresholds of the probit are learned; their gaps stay positive. With offsets they replace m.
+        If True, thresholds are learned. Probit: their gaps stay positive, and with offsets they replace m. Logit: the
+        threshold of a level is minus its common offset m, which is then learned also without offsets. Tobits: each
+        bound starts at `levels` and moves to the nearest exact value, inwards for type I, outwards for type II.
     max_iter : int, default=6
         Number of passes of `fit`.
     levels : array-like of shape (n_levels,), default=None
         The levels in ascending order; for a tobit the two bounds, which may be infinite. Default: the observed values
-        of `fit` or of the first chunk of `partial_fit` (tobit: their minimum and maximum); see Notes.
+        of `fit` or of the first chunk of `partial_fit` (tobit: their minimum and maximum); see Notes. Type II has no
+        default.
     thresholds : array-like of shape (n_levels - 1,), default=None
-        Initial thresholds of the probit, ascending, in the units of the levels. Default: midpoints between levels.
+        Initial thresholds. Probit: ascending, in the units of the levels, by default midpoints between levels. Logit:
+        in the units of x, by default 0.
     noise : float, default=1.0
-        Standard deviation of the noise: in mean gaps between levels for a probit, in units of the data for a tobit.
+        Standard deviation of the noise: in mean gaps between levels for a probit, in units of the data for tobits.
     lam_offsets : float, default=4.0
         Penalty on the offsets of rows and of columns.
     step : float, default=0.2
@@ -85,7 +90,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     column_offsets_ : ndarray of shape (n_features,) or (n_levels - 1, n_features)
         The sums m + b of the columns.
     thresholds_ : ndarray of shape (n_levels - 1,)
-        Thresholds of a probit in the units of the levels, or the bounds of a tobit.
+        Thresholds of a probit in the units of the levels, bounds of a tobit, or minus the common offsets of a logit.
     n_iter_ : int
         Number of passes of `fit`.
     n_seen_ : int
@@ -107,8 +112,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     gives exactly the same result as a loop over single rows.
 
     A single observed level v gets the second level ``v + max(1, |v|)``. Code text levels first, for example by
-    scikit-learn's ``OrdinalEncoder``. The sign of (2.20) is corrected and the tobit is derived from (2.3). Offsets, and
-    steps that decrease with the number of values of a column, are not in the reference.
+    scikit-learn's ``OrdinalEncoder``. The sign of (2.20) is corrected and the tobits are derived from (2.3) and (2.4).
+    Offsets, steps that decrease with the number of values of a column, and learned bounds are not in the reference.
 
     References
     ----------
@@ -126,7 +131,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     """
 
     _parameter_constraints = {
-        "model": [StrOptions({"probit", "tobit", "logit"})],
+        "model": [StrOptions({"probit", "tobit", "tobit2", "logit"})],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "lam": [Interval(Real, 0, None, closed="neither")],
         "offsets": ["boolean"],
@@ -302,7 +307,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
             The rows, as in `fit`.
         how : {"level", "expectation"}, default="level"
             "level": the median for a probit (the level whose thresholds enclose x), the most probable level for a
-            logit, x within the bounds for a tobit. "expectation": the expected value.
+            logit, x within the bounds for a tobit of type I; for type II x, or the middle of the bounds if x lies
+            between them. "expectation": the expected value.
         cells : pair of array-like of int, optional
             Rows and columns of the cells to compute. Default: all cells, as a dense array.
 
@@ -333,7 +339,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Returns
         -------
         ndarray of shape (n_rows, n_features, n_levels) or (n_cells, n_levels)
-            Probabilities in the order of `levels_`; three for a tobit: at the lower bound, inside, at the upper bound.
+            Probabilities in the order of `levels_`; three for a tobit: below or at the lower bound, inside, above.
 
         Raises
         ------
@@ -375,12 +381,36 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
             answers[is_known] = cells.values[at[is_known]]
         return answers if asked is not None else answers.reshape((n_rows, n_columns, *answers.shape[1:]))
 
+    def _guess_hidden(self, cells: Cells, hidden: np.ndarray) -> Iterator[np.ndarray]:
+        """Predict the hidden values of each row from its other values, learn these, then yield the predictions."""
+        for t in range(cells.shape[0]):
+            row = slice(cells.starts[t], cells.starts[t + 1])
+            shown, columns = ~hidden[row], cells.columns[row]
+            starts, parts = np.array([0, shown.sum()]), (columns[shown], cells.values[row][shown])
+            known = Cells(starts, *parts, (1, cells.shape[1]), cells.codes[row][shown])
+            columns = columns[~shown]
+            subspace, offsets = self._progress[0] * self._subspace[columns], self._centre + self._offsets[columns]
+            places = np.zeros(len(columns), int), np.arange(len(columns))
+            predictors = _compute_predictors(self._predict(known), *places, subspace, offsets)
+            guesses = self._predict_numbers(predictors, "level")
+            self._update(known, None, None)
+            self.n_seen_ += 1
+            yield guesses
+
     def _predict_numbers(self, predictors: np.ndarray, how: str) -> np.ndarray:
         """Return levels or expectations (m,) of cells with the predictors (m, c)."""
-        if self.model == "tobit":
-            bounds = self._thresholds[1:-1]
-            means = _compute_censored_means(predictors, bounds) if how == "expectation" else predictors[:, 0]
-            return self._middle + self._unit * np.clip(means, *bounds)
+        if self._is_tobit:
+            bounds, x = self._thresholds[1:-1], predictors[:, 0]
+            means = _compute_censored_means(predictors, bounds) if how == "expectation" else x
+            if self.model == "tobit":
+                return self._middle + self._unit * np.clip(means, *bounds)
+            if how == "level":
+                means = np.where((bounds[0] <= x) & (x <= bounds[1]), 0.0, x)
+            else:
+                # type II records exactly what type I censors, and 0 for the values inside
+                masses = _compute_masses(predictors, self._thresholds)[:, [0, 2]]
+                means = x - (means - masses @ np.where(np.isfinite(bounds), bounds, 0.0))
+            return self._middle + self._unit * means
         is_logit = self.model == "logit"
         if how == "expectation":
             return _compute_level_probabilities(predictors, self._thresholds, is_logit) @ self.levels_

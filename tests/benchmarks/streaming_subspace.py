@@ -1,10 +1,10 @@
 """CategoricalSubspace compared with offsets, alternating least squares, raw codes and the least error there can be.
 
-    python tests/benchmarks/streaming_subspace.py movielens|synthetic|chess|binary|tobit|speed|all [--seeds N] [--out F]
+    python tests/benchmarks/streaming_subspace.py PART|all [--seeds N] [--out F]
 
-Tables 2.1 to 2.4 and figure 2.4 of the source (Shen 2019, chapter 2). Data: ``../shared/data/online``; PGMX_STREAMS
-names another folder. Errors are means over the seeds, which draw masks, splits and subspaces. CPU seconds; set
-OMP_NUM_THREADS=1.
+Parts: movielens, synthetic, chess, binary, tobit, tobit2, passes, speed. Tables 2.1 to 2.4 and figures 2.4, 2.6 and 2.7
+of the source (Shen 2019, chapter 2). Data: ``../shared/data/online``; PGMX_STREAMS names another folder. Errors are
+means over the seeds, which draw masks, splits and subspaces. CPU seconds; set OMP_NUM_THREADS=1.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVC
 
+from pgmx.metrics import prequential
 from pgmx.streaming import CategoricalSubspace
 
 FOLDER = (
@@ -305,12 +306,61 @@ def compare_tobit(seeds):
     return figures
 
 
+def compare_tobit_ii(seeds):
+    """Figure 2.4 for type II: values between -1 and 1 are not recorded; bounds known, and learned from -.5 and .5."""
+    figures = {}
+    for p in (0.2, 0.4, 0.6, 0.8):
+        rows = []
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            classes = rng.integers(2, size=200)
+            means = rng.standard_normal(100)
+            truth = np.outer(2 * classes - 1, means) + rng.standard_normal((200, 100))
+            truth = np.where(np.abs(truth) < 1, 0.0, truth)
+            cells = keep_cells(truth, p, seed)
+            missing = np.isnan(cells)
+            row = {"column means": np.abs(np.nanmean(cells, axis=0) - truth)[missing].mean()}
+            for d in (1, 20):
+                row[f"{d} principal components"] = np.abs(fill_by_components(cells, d)[0] - truth)[missing].mean()
+            ways = {"known": {"levels": (-1, 1)}, "learned": {"levels": (-0.5, 0.5), "learn_thresholds": True}}
+            for name, options in ways.items():
+                learner = CategoricalSubspace(model="tobit2", n_components=20, random_state=seed, **options).fit(cells)
+                row[f"bounds {name}"] = np.abs(learner.impute(cells) - truth)[missing].mean()
+                row[f"bounds {name}, upper"] = learner.thresholds_[1]
+            rows.append(row)
+        figures[f"p={p}"] = average(rows)
+    return figures
+
+
+def compare_passes(seeds):
+    """Figures 2.6 and 2.7: error of hidden ratings per pass by steps, and the paths of learned thresholds."""
+    table = read_ratings()
+    films, users, ratings = (np.asarray(column) for column in table)
+    X = csr_matrix((ratings, (films, users)))
+    figures = {}
+    for name, options in {
+        "defaults": {},
+        "step .05": {"step": 0.05},
+        "constant step .05": {"step": 0.05, "decay": 0.0},
+    }.items():
+        curve = prequential(CategoricalSubspace(max_iter=12, levels=range(1, 6), **options), X, window=9066)
+        figures[name] = curve.passes.round(4).tolist()
+    figures["baselines"] = curve.means
+    signs = (draw_classes(0, 20)[0] > 0).astype(float)
+    wrong = {"offsets": False, "thresholds": (1.0,), "n_components": 5, "lam": 1.0, "learn_thresholds": True}
+    curve = prequential(CategoricalSubspace(levels=(0, 1), **wrong), signs, window=1000)
+    figures["threshold from 1, .5 in truth"] = curve.thresholds[:, 0].round(3).tolist()
+    return figures
+
+
 PARTS = {
     "movielens": compare_movielens,
     "synthetic": compare_synthetic,
     "chess": compare_chess,
     "binary": compare_binary,
     "tobit": compare_tobit,
+    "tobit2": compare_tobit_ii,
+    "passes": compare_passes,
     "speed": measure_speed,
 }
 

@@ -89,6 +89,16 @@ def test_what_is_wrong_is_named(call, error, words):
         call(ChiSquare(make_frame()))
 
 
+def test_objects_are_shown_as_calls():
+    frame = make_frame()
+    assert repr(ChiSquare(frame)) == "ChiSquare(data of 4 variables)"
+    assert repr(ChiSquare(frame, calibration="moments")) == "ChiSquare(data of 4 variables, calibration='moments')"
+    assert repr(ChiSquare(frame, yates=True)) == "ChiSquare(data of 4 variables, yates=True)"
+    assert repr(FisherZ(frame.astype(float))) == "FisherZ(data of 4 variables)"
+    assert repr(IndependenceMatch(Independencies(["a", "b"]))) == "IndependenceMatch(independencies: 1)"
+    assert repr(IndependenceMatch()) == "IndependenceMatch()"
+
+
 def test_choice_of_an_object():
     frame = make_frame()
     assert GSq is GSquare

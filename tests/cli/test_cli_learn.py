@@ -106,7 +106,7 @@ def test_missing_values_are_refused_or_dropped(weather):
         "missing values (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, "
         in message
     )
-    assert "--missing pairwise to score families" in message
+    assert "--missing pairwise to use in each family" in message
     assert "--missing em to use their expected counts" in message
     pd.DataFrame({name: ["yes", "no", None] for name in load_network("asia")}).to_csv("rows.csv", index=False)
     message = refused("score", "asia", "rows.csv")

@@ -233,6 +233,8 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
             "not for online",
         ),
         (("--method", "online", "--alpha", 2), "Invalid value for '--alpha'"),
+        (("--method", "pc", "--alpha", 0), "--alpha 0 is not a significance level: give a number above 0 and below 1"),
+        (("--method", "mmhc", "--alpha", 1), "--alpha 1 is not a significance level"),
         (("--method", "online", "--lam", -1), "Invalid value for '--lam'"),
         (("--method", "online", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
         (("--method", "online", "--held-out", "none.csv"), "--held-out none.csv: no such file"),

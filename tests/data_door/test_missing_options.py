@@ -158,7 +158,7 @@ def test_missing_values_are_refused_with_the_ways_that_the_caller_has():
     error = caught.value
     assert error.names == ["sky", "days", "wet", "kind"]
     assert "missing='drop' to leave out the rows that have them, missing='category' to make them a" in str(error)
-    assert "missing='pairwise' to score families" in str(error)
+    assert "missing='pairwise' to use in each family" in str(error)
     told = str(error.among(("drop", "category")).with_option("--missing {}"))
     assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state" in told
     assert "pairwise" not in told

@@ -6,7 +6,7 @@ import pytest
 from pgmpy import config
 
 from helpers.learning_tables import dependent_frame, gaussian_frame
-from pgmx.estimators import HillClimbSearch
+from pgmx.estimators import MMHC, HillClimbSearch, HybridSearch, MarkovBlanket
 from pgmx.runs.progress import ProgressBar, SearchProgress
 
 
@@ -41,6 +41,24 @@ def test_long_runs_show_a_bar_on_standard_error(capfd, at_once):
     assert "moves" in err
     assert "score=" in err
     assert "edges=" in err
+
+
+def test_tests_of_independence_show_a_bar_as_well(capfd, at_once, pgmpy_bars):
+    frame = dependent_frame(0)
+    search = HillClimbSearch(show_progress=False)
+    for learner, title in (
+        (MarkovBlanket(), "MarkovBlanket: 100%"),
+        (MMHC(), "MMHC, tests: 1 levels"),
+        (HybridSearch(HillClimbSearch(), restrict="iamb"), "HybridSearch, tests: 1 variables"),
+    ):
+        learner.fit(frame)
+        _, err = capfd.readouterr()
+        assert title in err and re.search(r"n_tests=\d+\D", err) and ".0000" not in err
+    for quiet in (MarkovBlanket(show_progress=False), HybridSearch(search, restrict="iamb")):
+        quiet.fit(frame)
+    config.set_show_progress(False)
+    MMHC().fit(frame)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("options", [{"strategy": "thorough"}, {"patience": 3}])

@@ -279,17 +279,19 @@ def draw_fit_case(rng: np.random.Generator) -> Case:
         if kind == "dag" or chance(rng, 0.4)
         else models.fit_discrete
     )
+    targets = [set(np.flatnonzero(rng.random(n) < 0.3).tolist()) for _ in range(rng.integers(0, 3))]
 
     def call(folder: Path) -> Any:
         if function is models.cpdag:
-            return function(n, edges)
+            return function(n, edges, targets=targets)
         return function(table.names, edges) if function is models.to_dag else function(encode(table.frame), edges)
 
     def check(result: Any) -> None:
         if function is models.cpdag:
             directed, undirected = result
             assert {frozenset(edge) for edge in [*directed, *undirected]} == {frozenset(edge) for edge in edges}
-            assert is_acyclic(directed)
+            assert is_acyclic(directed) and set(directed) <= set(edges)
+            assert all((u in target) == (v in target) for u, v in undirected for target in targets)
             return
         assert set(result.edges()) == {(table.names[i], table.names[j]) for i, j in edges}
         if function is models.fit_discrete:

@@ -67,17 +67,26 @@ def draw_levels(rng: np.random.Generator) -> Arguments:
     """Return rows of levels with missing values, and options of `CategoricalSubspace`."""
     X = rng.integers(3, size=(int(rng.integers(4, 30)), 3)).astype(float)
     X[rng.random(X.shape) < 0.2] = np.nan
-    model, sketch = pick(rng, ["probit", "tobit", "logit"]), pick(rng, ["newton", "gradient"])
+    model, sketch = pick(rng, ["probit", "tobit", "tobit2", "logit"]), pick(rng, ["newton", "gradient"])
     X[0] = 0.0, 1.0, 2.0
-    return {"X": pick(rng, [X, pd.DataFrame(X, columns=list("abc"))]), "model": model, "sketch": sketch, "max_iter": 2}
+    more = {"levels": (0.5, 1.5)} if model == "tobit2" else {}
+    return {
+        "X": pick(rng, [X, pd.DataFrame(X, columns=list("abc"))]),
+        "model": model,
+        "sketch": sketch,
+        "max_iter": 2,
+        "learn_thresholds": bool(rng.random() < 0.5),
+        **more,
+    }
 
 
 def check_subspace(learner: CategoricalSubspace, arguments: Arguments) -> None:
-    """Observed cells stay, and missing ones get levels, or numbers within the bounds."""
+    """Observed cells stay, and missing ones get levels, or numbers within the bounds of a tobit of type I."""
     X = np.asarray(arguments["X"])
     filled = learner.impute(X)
     np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
-    assert ((filled >= 0) & (filled <= 2)).all()
+    assert learner.model == "tobit2" or ((filled >= 0) & (filled <= 2)).all()
+    assert np.isfinite(filled).all()
     np.testing.assert_allclose(learner.predict_proba(X).sum(axis=2), 1.0, rtol=1e-9)
 
 

@@ -31,6 +31,7 @@ class Asked(NamedTuple):
     start: tuple = ()
     required: tuple = ()
     bonus: tuple = (0.0, 0.0, 0.0)
+    groups: object = None
 
     def score(self, edges):
         edges = [tuple(edge) for edge in np.asarray(edges).tolist()]
@@ -61,6 +62,7 @@ class Asked(NamedTuple):
             start=arcs(self.start),
             required=arcs(self.required),
             bonus=self.bonus,
+            groups=self.groups,
             **given,
         )
 

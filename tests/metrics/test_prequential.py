@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
 
 from helpers.stream_learners import list_state
 from pgmx.metrics import prequential
 from pgmx.plotting import plot_intervals, plot_prequential
-from pgmx.streaming import CategoricalSubspace
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
 LINEAR = "recursive least squares"
@@ -106,8 +106,8 @@ def test_what_cannot_be_measured_is_refused():
         prequential(RecursiveLeastSquares(), X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="no chunk"):
         prequential(RecursiveLeastSquares(), iter([]))
-    with pytest.raises(TypeError, match="CategoricalSubspace has no predict.*impute"):
-        prequential(CategoricalSubspace(), np.ones((5, 3)), None)
+    with pytest.raises(TypeError, match="StandardScaler has no predict"):
+        prequential(StandardScaler(), np.ones((5, 3)), None)
 
 
 def test_the_picture_shows_the_curve():
@@ -118,6 +118,9 @@ def test_the_picture_shows_the_curve():
         np.testing.assert_array_equal(line.get_ydata(), errors)
         assert line.get_label().startswith(f"{name}: ")
     assert ax.get_yscale() == "log"
+    assert curve.passes.tolist() == [curve.means["RecursiveLeastSquares"]]
+    with pytest.raises(ValueError, match="RecursiveLeastSquares has no thresholds"):
+        plot_prequential(curve, show="thresholds")
     labels = prequential(RecursiveLeastSquaresClassifier(), X, y > 4, window=7)
     assert plot_prequential(labels).get_ylabel() == "share of wrong labels"
     with pytest.raises(TypeError, match="expected the result of prequential"):

@@ -14,12 +14,26 @@ def log_mass(low, high):
     return top + np.log1p(-np.exp(rest - top)) if np.isfinite(low) else top
 
 
+def log_likelihood(model, x, code, value, edges):
+    """Return log p of a value at predictors x (c,), by (2.3) to (2.8): what is known of x + v, and how likely it is."""
+    if model == "logit":
+        return np.log(softmax(np.r_[0.0, x])[code])
+    if is_exact(model, code):
+        return -((value - x[0]) ** 2) / 2 - np.log(2 * np.pi) / 2
+    return log_mass(edges[code] - x[0], edges[code + 1] - x[0])
+
+
+def is_exact(model, code):
+    """Return whether the value of a tobit is not censored: inside the bounds for type I, beyond them for type II."""
+    return code == 1 if model == "tobit" else model == "tobit2" and code != 1
+
+
 def differentiate_cell(model, x, code, value, edges):
     """Return score (c,), curvature (c, c) and the derivatives by the two thresholds of log p at predictors x (c,)."""
     if model == "logit":
         p = softmax(np.r_[0.0, x])[1:]
         return np.eye(len(p) + 1)[code][1:] - p, np.diag(p) - np.outer(p, p), (0, 0)
-    if model == "tobit" and code == 1:
+    if is_exact(model, code):
         return value - x, np.eye(1), (0, 0)
     low, high = edges[code] - x[0], edges[code + 1] - x[0]
     mass = log_mass(low, high)
@@ -37,6 +51,7 @@ class Twin:
         self.u, self.b = start["_progress"][0] * start["_subspace"], start["_offsets"].copy()
         self.counts, self.centre = start["_counts"].copy(), start["_centre"].copy()
         self.rows = self.cells = 0
+        self.exact = [[], []]  # values that the two bounds of a tobit may not pass
 
     def differentiate(self, z, columns, codes, values):
         o, (_, c, d) = self.options, self.u.shape
@@ -88,12 +103,26 @@ class Twin:
             if o.offsets:
                 self.b[i] += score / (o.lam_offsets + bend * self.counts[i])
         share = 1 / (PRIOR + self.cells)
-        if o.learn_thresholds:
+        if o.learn_thresholds and o.model == "probit":
             inner = slopes[1:-1]
             gaps = np.diff(self.edges[1:-1])
             totals = np.cumsum(inner[::-1])[::-1]
             gaps = gaps * np.exp(np.clip(share * totals[1:] * gaps, -1, 1))
             self.edges[1:-1] = self.edges[1] + share * totals[0] + np.r_[0, np.cumsum(gaps)]
-        elif o.offsets:
+        elif o.learn_thresholds and o.model in ("tobit", "tobit2"):
+            self.step_bounds(codes, values, slopes[1:-1])
+        if (o.offsets and (o.model != "probit" or not o.learn_thresholds)) or (o.learn_thresholds and bend < 1):
             self.centre = self.centre + share / bend * scores.sum(axis=0)
         return z
+
+    def step_bounds(self, codes, values, slopes):
+        """Move the bounds of a tobit by the gradient, within the exact values: type I inwards, type II outwards."""
+        inwards = self.options.model == "tobit"
+        for code, value in zip(codes, values, strict=True):
+            if is_exact(self.options.model, code):
+                for j in (0, 1) if inwards else (code // 2,):
+                    self.exact[j].append(value)
+        for j, nearest in enumerate((min, max) if inwards else (max, min)):
+            if self.exact[j]:
+                moved = self.edges[j + 1] + slopes[j] / (PRIOR + self.cells)
+                self.edges[j + 1] = nearest(moved, nearest(self.exact[j]))

@@ -2,6 +2,7 @@
 
 import pickle
 from copy import deepcopy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.stream_learners import SUBSPACE, list_state
-from oracles.subspace import Twin, log_mass
+from oracles.subspace import Twin, differentiate_cell, is_exact, log_likelihood, log_mass
 from pgmx.streaming import CategoricalSubspace, StreamLearner
 from pgmx.streaming.online_subspace import code_cells, list_cells
 
@@ -25,8 +26,12 @@ MODELS = [
     {"model": "probit", "offsets": False, "learn_thresholds": True},
     {"model": "probit", "learn_thresholds": True, "noise": 0.5},
     {"model": "tobit", "levels": (0.5, 2.5), "noise": 0.7},
+    {"model": "tobit", "levels": (0.5, 2.5), "learn_thresholds": True},
+    {"model": "tobit2", "levels": (0.5, 2.5), "noise": 0.7},
+    {"model": "tobit2", "levels": (0.5, 2.5), "learn_thresholds": True},
     {"model": "logit"},
     {"model": "logit", "offsets": False, "sketch": "gradient"},
+    {"model": "logit", "offsets": False, "learn_thresholds": True, "thresholds": (1.0, -0.5, 0.2)},
 ]
 every_model = pytest.mark.parametrize("options", MODELS, ids=lambda options: " ".join(map(str, options.values())))
 
@@ -42,10 +47,12 @@ def draw_cells(n_rows=40, seed=0, n_levels=4):
 def list_row(learner, row):
     observed = np.flatnonzero(~np.isnan(row))
     values = row[observed]
-    if learner.model == "tobit":
+    if learner.model in ("tobit", "tobit2"):
         low, high = learner.levels_
         scaled = (values - (low + high) / 2) / learner.noise
-        return observed, (values > low).astype(int) + (values >= high), scaled
+        if learner.model == "tobit":
+            return observed, (values > low).astype(int) + (values >= high), scaled
+        return observed, (values >= low).astype(int) + (values > high), scaled
     return observed, np.searchsorted(learner.levels_, values), values
 
 
@@ -57,6 +64,8 @@ def test_updates_are_those_of_the_slow_twin(options, sketch):
     learner = start(options, levels=options.get("levels", (0, 1, 2, 3))).partial_fit(np.full((1, 6), np.nan))
     twin = Twin(learner, learner._pack_state())
     twin.rows = 1
+    if learner.model.startswith("tobit"):
+        X = X + np.random.default_rng(1).normal(0, 0.2, X.shape)
     learner.partial_fit(X)
     for row in X:
         twin.learn(*list_row(learner, row))
@@ -64,14 +73,19 @@ def test_updates_are_those_of_the_slow_twin(options, sketch):
     np.testing.assert_allclose(learner._offsets, twin.b, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(learner._centre, twin.centre, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(learner._thresholds, twin.edges, rtol=1e-9)
-    assert (np.diff(learner.thresholds_) > 0).all()
+    moved = not np.array_equal(
+        learner._thresholds[1:-1], (learner._list_thresholds() - learner._middle) / learner._unit
+    )
+    assert learner.model == "logit" or moved == learner.learn_thresholds
+    assert learner.model == "logit" or (np.diff(learner.thresholds_) > 0).all()
     assert learner._progress[0] < 1
 
 
 def test_tobit_cells_at_a_bound_are_censored():
     """A value at the lower bound means any lower value, one at the upper bound any higher one, as in Tobin's model."""
     cells = list_cells(np.array([[-1.0, 0.5, np.nextafter(0.5, 1.0), 1.7, np.nextafter(2.5, 0.0), 2.5, 9.0]]))
-    assert code_cells(cells, np.array([0.5, 2.5]), is_tobit=True).tolist() == [0, 0, 1, 1, 1, 2, 2]
+    assert code_cells(cells, np.array([0.5, 2.5]), "tobit").tolist() == [0, 0, 1, 1, 1, 2, 2]
+    assert code_cells(cells, np.array([0.5, 2.5]), "tobit2").tolist() == [0, 1, 1, 1, 1, 1, 2]
     rows = draw_cells(40)
     at_bounds, beyond = np.clip(rows, 0.5, 2.5), np.where(rows < 0.5, -7.0, np.where(rows > 2.5, 50.0, rows))
     learner, other = (start(MODELS[3]).fit(X) for X in (at_bounds, beyond))
@@ -86,7 +100,7 @@ def objective(learner, z, row):
         x = x + z[d:] if learner.offsets else x
         if learner.model == "logit":
             total -= np.r_[0.0, x][code] - logsumexp(np.r_[0.0, x])
-        elif learner.model == "tobit" and code == 1:
+        elif is_exact(learner.model, code):
             total += (value - x[0]) ** 2 / 2
         else:
             total -= log_mass(*(learner._thresholds[code : code + 2] - x[0]))
@@ -160,21 +174,70 @@ def test_predictions_of_cells(options):
     np.testing.assert_array_equal(learner.predict_proba(X, cells=gaps.T), probabilities[~observed])
     np.testing.assert_array_equal(learner.impute(csr_matrix((X[observed], np.nonzero(observed)), X.shape)), levels)
     np.testing.assert_array_equal(learner.impute(X, cells=(range(6), range(6))), np.diag(levels))
-    if learner.model != "tobit":
+    if not learner.model.startswith("tobit"):
         np.testing.assert_allclose(means[~observed], probabilities[~observed] @ learner.levels_)
         order = np.cumsum(probabilities[~observed], axis=1)
         best = (order < 0.5).sum(axis=1) if learner.model == "probit" else probabilities[~observed].argmax(axis=1)
         np.testing.assert_array_equal(levels[~observed], learner.levels_[best])
         return
     t, i = gaps[0]
-    offset = learner._predict(learner._check_rows(X, None, restart=False)[0])[t, 2]
-    x = learner.column_offsets_[i] + learner.components_[:, i] @ learner.transform(X)[t] + offset
-    x, (low, high) = 1.5 + 0.7 * x, learner.levels_
-    inside = quad(lambda y: y * norm.pdf(y, x, 0.7), low, high)[0]
-    np.testing.assert_allclose(
-        means[t, i], inside + low * norm.cdf(low, x, 0.7) + high * norm.sf(high, x, 0.7), rtol=1e-9
-    )
-    np.testing.assert_allclose(levels[t, i], np.clip(x, low, high))
+    x = learner.column_offsets_[i] + learner.components_[:, i] @ learner.transform(X)[t]
+    x = x + learner._predict(learner._check_rows(X, None, restart=False)[0])[t, 2]
+    s, (low, high) = learner.noise, learner.thresholds_
+    x = 1.5 + s * x
+    ends = [x - 12 * s, low, high, x + 12 * s]
+    below, inside, above = (quad(lambda y: y * norm.pdf(y, x, s), *pair)[0] for pair in pairwise(ends))
+    shares = np.diff(norm.cdf([-np.inf, low, high, np.inf], x, s))
+    if learner.model == "tobit":
+        expected, level = inside + low * shares[0] + high * shares[2], np.clip(x, low, high)
+    else:
+        expected, level = below + above + 1.5 * shares[1], 1.5 if low <= x <= high else x
+    np.testing.assert_allclose(probabilities[t, i], shares, rtol=1e-9)
+    np.testing.assert_allclose(means[t, i], expected, rtol=1e-7)
+    np.testing.assert_allclose(levels[t, i], level)
+
+
+@pytest.mark.parametrize("model", ["probit", "tobit", "tobit2", "logit"])
+def test_scores_and_slopes_are_numerical_derivatives(model):
+    """By central differences of the log likelihood of the model, for (2.11b), (2.17) to (2.20) and (2.23)."""
+    c, step = 2 if model == "logit" else 1, 1e-5
+    edges = np.array([-np.inf, -0.8, 0.6, np.inf])
+    for code, value in [(0, -1.7), (1, 0.1), (2, 1.9)]:
+        for x in np.random.default_rng(0).normal(0, 1.5, (4, c)):
+            score, bend, slopes = differentiate_cell(model, x, code, value, edges)
+            for j, e in enumerate(step * np.eye(c)):
+                logs = [log_likelihood(model, at, code, value, edges) for at in (x - e, x, x + e)]
+                assert (logs[2] - logs[0]) / (2 * step) == pytest.approx(score[j], rel=1e-6, abs=1e-8)
+                assert -(logs[2] - 2 * logs[1] + logs[0]) / step**2 == pytest.approx(bend[j, j], abs=3e-5)
+            for j in {code, code + 1} & {1, 2}:
+                low, high = (
+                    log_likelihood(model, x, code, value, edges + sign * step * np.eye(4)[j]) for sign in (-1, 1)
+                )
+                assert (high - low) / (2 * step) == pytest.approx(slopes[j - code], rel=1e-6, abs=1e-8)
+
+
+def test_bounds_of_tobits_end_at_the_nearest_exact_values():
+    """A detection limit that nobody wrote down: values below it are recorded as 0, or as one number inside."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 1)) @ rng.standard_normal((1, 8)) + rng.standard_normal((300, 8))
+    first = np.where(x < -0.4, -1.0, np.where(x > 1.1, 2.0, x))
+    learner = CategoricalSubspace(model="tobit", levels=(-1.0, 2.0), n_components=1, learn_thresholds=True).fit(first)
+    exact = first[(first > -1.0) & (first < 2.0)]
+    np.testing.assert_allclose(learner.thresholds_, [exact.min(), exact.max()])
+    second = np.where((x > -0.4) & (x < 1.1), 0.0, x)
+    learner = CategoricalSubspace(model="tobit2", levels=(-0.1, 0.1), n_components=1, learn_thresholds=True).fit(second)
+    np.testing.assert_allclose(learner.thresholds_, [second[second < 0].max(), second[second > 0].min()])
+
+
+def test_thresholds_of_a_logit_are_log_odds():
+    """Independent cells whose first level is 3 times as likely as any other one: thresholds are log 3."""
+    X = np.random.default_rng(0).choice(3, p=[0.6, 0.2, 0.2], size=(4000, 4)).astype(float)
+    options = {"model": "logit", "offsets": False, "n_components": 1, "lam": 1e4, "levels": range(3)}
+    learner = CategoricalSubspace(**options, learn_thresholds=True, max_iter=2).fit(X)
+    np.testing.assert_allclose(learner.thresholds_, np.log(3), atol=0.15)
+    fixed = CategoricalSubspace(**options, thresholds=learner.thresholds_, max_iter=1).fit(X)
+    np.testing.assert_array_equal(fixed.thresholds_, learner.thresholds_)
+    np.testing.assert_allclose(fixed.predict_proba(X[:1])[0, 0], [0.6, 0.2, 0.2], atol=0.02)
 
 
 def test_what_is_refused_changes_nothing():
@@ -213,8 +276,12 @@ def test_what_is_refused_changes_nothing():
         ({"levels": [0, 1, 2, 3], "model": "tobit"}, "two bounds"),
         ({"thresholds": [0.5]}, "4 levels need 3"),
         ({"thresholds": [0.5, 0.4, 2.0]}, "ascending"),
-        ({"learn_thresholds": True, "model": "logit"}, "probit"),
-        ({"thresholds": [1.0], "model": "tobit"}, "probit"),
+        ({"thresholds": [0.1], "model": "logit"}, "4 levels need 3"),
+        ({"thresholds": [0.1, np.inf, 0.2], "model": "logit"}, "must be finite$"),
+        ({"thresholds": [1.0], "model": "tobit"}, "bounds from levels"),
+        ({"thresholds": [1.0], "model": "tobit2", "levels": [0, 1]}, "bounds from levels"),
+        ({"model": "tobit2"}, "needs levels="),
+        ({"model": "tobit2", "levels": [0, 1, 2]}, "two bounds"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, words):

@@ -17,6 +17,7 @@ MODELS = [
     {"model": "probit", "sketch": "gradient", "learn_thresholds": True},
     {"model": "tobit", "levels": (0.5, 2.5), "noise": 0.7},
     {"model": "tobit", "levels": (0.5, 2.5), "sketch": "gradient"},
+    {"model": "tobit2", "levels": (0.5, 2.5), "learn_thresholds": True},
     {"model": "logit"},
     {"model": "logit", "sketch": "gradient", "offsets": False},
 ]
@@ -83,7 +84,7 @@ def test_probabilities_and_expectations_are_those_of_the_definition(options):
     X = draw()
     learner = start(options, lam=1.5).fit(X)
     edges = np.r_[-np.inf, learner.thresholds_, np.inf]
-    tobit, logit = learner.model == "tobit", learner.model == "logit"
+    tobit, logit = learner.model.startswith("tobit"), learner.model == "logit"
     middle = 1.5
     unit = learner.noise * (1 if tobit else 3 / 3)
     U = np.atleast_3d(learner.components_) if logit else learner.components_[None]
@@ -103,10 +104,11 @@ def test_probabilities_and_expectations_are_those_of_the_definition(options):
         observed = np.flatnonzero(~np.isnan(row))
         x = predict(z)
         if tobit:
+            # no level lies at a bound
             code = (row[observed] > 0.5).astype(int) + (row[observed] >= 2.5)
+            exact = (code == 1) == (learner.model == "tobit")
             logs = np.log(shares(x)[observed, code])
-            inside = code == 1
-            logs[inside] = norm.logpdf((row[observed] - middle) / unit - x[0, observed])[inside]
+            logs[exact] = norm.logpdf((row[observed] - middle) / unit - x[0, observed])[exact]
         else:
             logs = np.log(shares(x)[observed, row[observed].astype(int)])
         return -logs.sum() + 0.75 * (z[:d] ** 2).sum() + learner.lam_offsets / 2 * (z[d:] ** 2).sum()
@@ -121,4 +123,7 @@ def test_probabilities_and_expectations_are_those_of_the_definition(options):
             np.testing.assert_allclose(filled[missing], (expected @ learner.levels_)[missing], atol=1e-4)
         else:
             draws = middle + unit * (predict(z)[0][missing] + norm.ppf((np.arange(20_000) + 0.5) / 20_000)[:, None])
-            np.testing.assert_allclose(filled[missing], np.clip(draws, 0.5, 2.5).mean(axis=0), atol=1e-3)
+            low, high = learner.thresholds_
+            inside = (draws > low) & (draws < high)
+            recorded = np.clip(draws, low, high) if learner.model == "tobit" else np.where(inside, middle, draws)
+            np.testing.assert_allclose(filled[missing], recorded.mean(axis=0), atol=2e-3)

@@ -1,6 +1,7 @@
 """Hybrid structure learning: tests choose the pairs that may be adjacent, a score chooses the graph among them."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
@@ -25,9 +26,13 @@ from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.estimators.constraint_based.candidates import (
     Candidates,
+    check_hybrid_choice,
+    drop_rows_once,
     find_candidates,
+    name_hybrid_choices,
     open_learner_tests,
     read_pair_knowledge,
+    run_tests,
 )
 from pgmx.runs.progress import SearchProgress, SkeletonProgress
 from pgmx.runs.run import Run
@@ -308,9 +313,15 @@ class MMHC(HillClimbSearch):
 
     # ---- learning ----
 
+    @contextmanager
+    def _name_all_choices(self) -> Iterator[None]:
+        with name_hybrid_choices():
+            yield
+
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
-        run = Run(SkeletonProgress, max_time=self.max_time, start=self._start)
-        self._candidates = _test_pairs(self, self, opened, sample_weight, "pc", run)
+        opened, sample_weight = drop_rows_once(opened, self.missing, sample_weight)
+        with run_tests(type(self).__name__, "pc", self, self._start) as run:
+            self._candidates = _test_pairs(self, self, opened, sample_weight, "pc", run)
         self.n_tests_ = self._candidates.n_tests
         return super()._fit(opened, sample_weight)
 
@@ -346,8 +357,8 @@ class HybridSearch(NetworkResults):
     ----------
     maximize : SearchLearner, default=None
         The search: :class:`HillClimbSearch`, :class:`GreedyEquivalenceSearch` or another learner with the option
-        `candidate_edges`. Its options for the data, prior knowledge, limits and parameters apply to the tests, too. The
-        default is ``HillClimbSearch(strategy="thorough")``.
+        `candidate_edges`. Its options for the data, prior knowledge, limits, progress bar and parameters apply to the
+        tests, too. The default is ``HillClimbSearch(strategy="thorough")``.
     restrict : {"pc", "mmpc", "iamb", "inter-iamb", "fast-iamb", "gs"} or learner, default="pc"
         The method for the candidates. ``"pc"``: the skeleton of PC. ``"mmpc"``: pairs in each other's set of parents
         and children, as in max-min hill climbing [1]_. The others: pairs in each other's Markov blanket, which contain
@@ -495,22 +506,25 @@ class HybridSearch(NetworkResults):
                 "HybridSearch does not support missing='em', because tests need observed values: use 'drop', "
                 "'category' or 'pairwise', or the search alone"
             )
-        names, run = list(opened.names), Run(SkeletonProgress, max_time=search.max_time, start=self._start)
+        names, clock = list(opened.names), Run(SkeletonProgress, start=self._start)
         self.restrict_ = None
         if isinstance(self.restrict, BaseStructureLearner):
             self.restrict_ = clone_learner(self.restrict).fit(opened, sample_weight=sample_weight)
             self._candidates = _read_pairs_of(self.restrict_, names)
         else:
-            self._candidates = _test_pairs(self, search, opened, sample_weight, self.restrict, run)
+            opened, sample_weight = drop_rows_once(opened, search.missing, sample_weight)
+            with run_tests(type(self).__name__, self.restrict, search, self._start) as run:
+                self._candidates = _test_pairs(self, search, opened, sample_weight, self.restrict, run)
         self.n_tests_ = self._candidates.n_tests
         constraints = search._read_constraints(names)
         adjacent = self._candidates.place(names) | read_pairs(constraints).required
         if constraints.allowed is not None:
             adjacent = adjacent & constraints.allowed.astype(bool)
         arcs = [(names[tail], names[head]) for head, tail in np.argwhere(adjacent).tolist()]
-        left = None if search.max_time is None else max(0.0, search.max_time - run.seconds)
+        left = None if search.max_time is None else max(0.0, search.max_time - clock.seconds)
         search.set_params(candidate_edges=arcs, max_time=left)
-        self.maximize_ = search.fit(opened, sample_weight=sample_weight)
+        with name_hybrid_choices():
+            self.maximize_ = search.fit(opened, sample_weight=sample_weight)
         self.edges_, self._names, self._scoring = search.edges_, search._names, search._scoring
         self._prior, self._results = search._prior, {}
         self.score_, self.converged_, self.stopped_by_ = search.score_, search.converged_, search.stopped_by_
@@ -535,7 +549,9 @@ def _test_pairs(
 ) -> Candidates:
     """Return the candidates by the tests of a learner, with the options of a search for data and knowledge."""
     level = learner.significance_level
-    tests = open_learner_tests(search, opened, sample_weight, method, learner.ci_test, level)
+    check_hybrid_choice(opened, search.missing)
+    with name_hybrid_choices(opened):
+        tests = open_learner_tests(search, opened, sample_weight, method, learner.ci_test, level)
     knowledge = read_pair_knowledge(search, tests.names)
     options: dict[str, Any] = {"significance_level": level, "max_cond_vars": learner.max_cond_vars}
     with run.limit_runs():

@@ -1,11 +1,12 @@
 """Markov blankets by tests of conditional independence."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from math import inf
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import networkx as nx
+import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
@@ -18,10 +19,16 @@ from pgmx.estimators.base import (
     Interval,
     Options,
     StrOptions,
+    config,
 )
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
-from pgmx.estimators.constraint_based.candidates import make_blanket_search, open_learner_tests, read_pair_knowledge
-from pgmx.runs.progress import SkeletonProgress
+from pgmx.estimators.constraint_based.candidates import (
+    make_blanket_search,
+    open_learner_tests,
+    read_pair_knowledge,
+    warn_of_functions,
+)
+from pgmx.runs.progress import ProgressBar, SkeletonProgress
 from pgmx.runs.run import Run
 from pgmx.search.constraint_based.blankets import METHODS
 
@@ -72,6 +79,11 @@ class MarkovBlanket(BaseStructureLearner):
         The only edges that the graph may have.
     max_time : float, default=None
         Time limit in seconds, after which the members found so far are returned.
+    show_progress : bool, default=True
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
+    callback : callable, default=None
+        Called with the named tuple (n_iter, n_tests, n_edges, seconds) after the blanket of each variable; `n_edges`
+        counts the members so far. If it returns a true value, the search ends.
     state_names : dict, default=None
         States of some or all variables, in order.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
@@ -97,7 +109,8 @@ class MarkovBlanket(BaseStructureLearner):
     n_tests_ : int
         Number of tests.
     converged_, stopped_by_ : bool, str
-        Whether the search ended by itself, and why it ended: "converged" or "max_time".
+        Whether the search ended by itself, and why it ended: "converged", "max_time", "callback" or "interrupt" (Ctrl-C
+        or an error in a callback).
     adjacency_matrix_ : DataFrame
         Adjacency matrix of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
@@ -157,6 +170,8 @@ class MarkovBlanket(BaseStructureLearner):
         "max_cond_vars": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf})],
         **dict.fromkeys(KNOWLEDGE_OPTIONS, "no_validation"),
         "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "callback": [callable, None],
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
         "na_values": NA_VALUES,
@@ -182,6 +197,8 @@ class MarkovBlanket(BaseStructureLearner):
         root_nodes: Collection[Hashable] | None = None,
         candidate_edges: Collection[Sequence[Hashable]] | None = None,
         max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SkeletonProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
         na_values: Any = None,
@@ -201,6 +218,8 @@ class MarkovBlanket(BaseStructureLearner):
         self.root_nodes = root_nodes
         self.candidate_edges = candidate_edges
         self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
         self.state_names = state_names
         self.missing = missing
         self.na_values = na_values
@@ -217,7 +236,22 @@ class MarkovBlanket(BaseStructureLearner):
         names = list(opened.names)
         if self.target is not None and self.target not in names:
             raise ValueError(f"target={self.target!r} is not a column of the data; the columns are {join_names(names)}")
-        run = Run(SkeletonProgress, max_time=self.max_time, start=self._start)
+        targets = names if self.target is None else [self.target]
+        with ProgressBar(
+            self.show_progress and config.SHOW_PROGRESS,
+            self.callback,
+            type(self).__name__,
+            unit="variables",
+            figure="n_tests",
+            total=len(targets),
+        ) as bar:
+            run = Run(SkeletonProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
+            bar.follow(run)
+            self._find_blankets(opened, sample_weight, targets, run)
+        return run
+
+    def _find_blankets(self, opened: Any, sample_weight: ArrayLike | None, targets: list, run: Run) -> None:
+        names = list(opened.names)
         level = self.significance_level
         tests = open_learner_tests(self, opened, sample_weight, self.method, self.ci_test, level)
         search = make_blanket_search(
@@ -229,20 +263,25 @@ class MarkovBlanket(BaseStructureLearner):
             max_size=int(min(self.max_cond_vars, len(names))),
         )
         ids = {name: v for v, name in enumerate(tests.names)}
-        targets = names if self.target is None else [self.target]
         found: dict[Hashable, set] = {name: set() for name in targets}
         with run.limit_runs(), run.catch_interrupt():
             for name in targets:
+                if run.is_over():
+                    break
                 found[name] = {tests.names[v] for v in search.find_blanket(ids[name])}
+                run.record(n_tests=search.n_tests, n_edges=sum(map(len, found.values())))
         if self.target is None:
             found = {name: {other for other in found[name] if name in found[other]} for name in names}
+        pairs = np.zeros((len(names), len(names)), dtype=bool)
+        for name, members in found.items():
+            pairs[ids[name], [ids[other] for other in members]] = True
+        warn_of_functions(tests, pairs | pairs.T)
         self.blankets_ = {name: [other for other in names if other in found[name]] for name in found}
         self.n_tests_ = search.n_tests
         self._names, self._results = names, {}
         if not run.is_over():
             run.end("converged")
         self.stopped_by_, self.converged_ = run.stopped_by, run.stopped_by == "converged"
-        return run
 
     # ---- results ----
 

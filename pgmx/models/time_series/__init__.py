@@ -6,5 +6,6 @@
 - `coefficients`: parameters of a system, with their checks: one matrix per lag, dense or sparse, and vectors
 - `companion`: spectral radius, stationary moments and impulse responses
 - `history`: the last rows before a forecast, and the labels of forecasts
+- `dynamic`: the dynamic Bayesian network of any order, over discrete and continuous variables
 - `measures`: measures of whole graphs, and of graphs learned from windows of a series
 """

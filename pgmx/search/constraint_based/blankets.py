@@ -64,12 +64,14 @@ class BlanketSearch:
         """Return the variables in the set of the target that have the target in their set (symmetry correction)."""
         return [v for v in self._find_once(target) if target in self._find_once(v)]
 
-    def find_pairs(self) -> NDArray[np.bool_]:
-        """Return the pairs in each other's sets, a symmetric matrix."""
+    def find_pairs(self, report: Callable[[int], object] | None = None) -> NDArray[np.bool_]:
+        """Return the pairs in each other's sets, a symmetric matrix; `report` receives the number of members so far."""
         n = self.source.n_variables
         chosen = np.zeros((n, n), dtype=bool)
         for v in range(n):
             chosen[v, self._find_once(v)] = True
+            if report is not None:
+                report(int(chosen.sum()))
         return chosen & chosen.T & self.knowledge.possible
 
     def _find_once(self, target: int) -> list[int]:

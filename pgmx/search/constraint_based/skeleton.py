@@ -64,7 +64,10 @@ class Skeleton:
     def count_tests(self) -> list[int]:
         """Return the number of all tests per size of the set."""
         pairs = zip_longest(self.n_tests, self.n_later_tests, fillvalue=0)
-        return [first + later for first, later in pairs]
+        counts = [first + later for first, later in pairs]
+        while len(counts) > len(self.n_tests) and not counts[-1]:  # a second stage without tests of this size
+            counts.pop()
+        return counts
 
     def list_edges(self) -> IdArray:
         """Return the adjacent pairs (x, y) with x < y, sorted."""

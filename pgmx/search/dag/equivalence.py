@@ -1,5 +1,8 @@
 """Greedy search over equivalence classes of directed acyclic graphs, phase by phase.
 
+With data from experiments, the classes are interventional ones, and the search is GIES: experiments decide the
+direction of some arcs, as prior knowledge does.
+
 An operator changes the edge between `tail` and `head`. Consider the graphs of the class in which, among the neighbours
 of the head (by undirected edges), exactly those in `clique` are its parents. In one of these graphs the arc
 tail → head is added, deleted, or obtained by reversing head → tail. The gain is the same in all of them if equivalent
@@ -115,6 +118,8 @@ class Operators:
         required = np.zeros((state.n, state.n), dtype=np.uint8)
         required[state.required[:, 1], state.required[:, 0]] = 1
         forced = ~state.unpack_allowed().T  # arcs that may not be reversed, by child and parent
+        if state.groups is not None:
+            forced = forced | (state.groups[:, None] != state.groups)
         self.compiled = ClassOperators(
             state.source,
             np.empty((state.n, state.n)),

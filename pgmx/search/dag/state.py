@@ -61,8 +61,10 @@ class DagState:
         bonus: tuple[float, float, float] = (0.0, 0.0, 0.0),
         offset: float = 0.0,
         max_candidates: int | None = None,
+        groups: np.ndarray | None = None,
     ):
         self.n = n
+        self.groups = groups  # see DagProblem
         self.source = source
         self.gains = np.empty((n, n))
         self.scores = np.empty(n)
@@ -260,6 +262,8 @@ class DagProblem:
     offset: float = 0.0
     max_candidates: int | None = None
     all_moves: bool = False
+    #: A number per variable, int64 (n,): experiments decide the direction of arcs between unequal numbers.
+    groups: np.ndarray | None = None
     #: Bounds of the score for families that are not scored yet.
     bounds: FamilyBounds = field(default_factory=FamilyBounds)
 
@@ -276,6 +280,7 @@ class DagProblem:
             bonus=self.bonus,
             offset=self.offset,
             max_candidates=self.max_candidates,
+            groups=self.groups,
         )
         if len(self.start):
             state.reset(self.start)

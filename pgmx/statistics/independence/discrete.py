@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgmx._ext._ci_rows import DiscreteRows
 from pgmx.checks import caller_level, is_silent
@@ -15,10 +14,11 @@ from pgmx.parallel.threads import count_threads, run_on_threads
 from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.families import DistributedFamilies, FamilyCounts, WideFamilies, split_wider
 from pgmx.statistics.independence.source import (
+    BoolMatrix,
     Evidence,
-    FloatArray,
     IdArray,
     IndependenceSource,
+    SetPools,
     TestRow,
     list_rows,
 )
@@ -95,10 +95,6 @@ class DiscreteTests(IndependenceSource):
         results = self._test(x, ys, given)
         return TestRow(results[0], results[1], results[2], self._find_effects(x, ys, given, results[3]))
 
-    def find_p_values(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> FloatArray:
-        """Return the p-values of `test_row`, without its other results."""
-        return self._test(x, np.asarray(ys, dtype=np.int64), np.asarray(z, dtype=np.int64))[2]
-
     def _test(self, x: int, ys: np.ndarray, z: np.ndarray) -> Any:
         """Return statistics, degrees of freedom, p-values, and the statistics that give the effect sizes."""
         if self._counts_here(len(z)):
@@ -139,25 +135,27 @@ class DiscreteTests(IndependenceSource):
 
     def run_level(
         self,
-        adjacent: NDArray[np.bool_],
+        adjacent: BoolMatrix,
         size: int,
         *,
         significance_level: float,
         evidence: Evidence,
         tiers: IdArray | None = None,
         should_stop: Callable[[], bool] | None = None,
+        pools: SetPools | None = None,
     ) -> int:
         """Test each pair given all sets of `size` neighbours, as the base class does, in compiled code."""
         if not self._counts_here(size):
-            return self._run_counted(list_rows(adjacent, size, tiers), evidence, should_stop)
+            return self._run_counted(list_rows(adjacent, size, tiers, pools), evidence, should_stop)
         matrix = np.ascontiguousarray(adjacent, dtype=np.uint8)
+        limits = () if pools is None else (pools.members.view(np.uint8), pools.tested.view(np.uint8))
         starts = np.concatenate(([0], np.cumsum(matrix.sum(axis=1, dtype=np.int64))))
         p_values, sets = np.full(int(starts[-1]), -1.0), np.zeros((int(starts[-1]), size), dtype=np.int32)
         levels = None if tiers is None else np.ascontiguousarray(tiers, dtype=np.int64)
 
         def run(rows: DiscreteRows, first: int, stop: int) -> tuple[int, int]:
             part = slice(starts[first], starts[stop])
-            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop)
+            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop, *limits)
 
         n_threads = count_threads(self.n_jobs)
         if n_threads == 1 or size == 0:

@@ -11,8 +11,10 @@ regressors in each stratum, on their own coefficients:
   .. math:: F = \frac{\sum_s f_{0s} q_s / \sum_s (f_{0s} - f_{1s})}{\sum_s f_{0s} (1 - q_s) / \sum_s f_{1s}}.
 
   Each stratum is scaled by its own residual variance, so that variances may differ between strata.
-- x and y discrete and a regressor: Rao's score test of a multinomial logistic regression of the variable with the
-  smaller id, sums over strata. It needs no fit of the model with the other variable.
+- x and y discrete and a regressor: Rao's score test of a multinomial logistic regression of one of them, sums over
+  strata. It needs no fit of the model with the other variable. The response is chosen by the data, not by its name: the
+  variable with fewer states, then the one whose sorted counts of states are lexicographically larger. If both are
+  alike, the regression with the larger p-value counts.
 
 References: Edwards (2000), Introduction to Graphical Modelling, chapter 4; Rao (1948), Proceedings of the Cambridge
 Philosophical Society 44, 50-57.
@@ -57,6 +59,7 @@ class MixedTests(IndependenceSource):
         self.columns: list[np.ndarray] = []
         self.known: list[np.ndarray | None] = []
         self.cards = np.ones(self.n_variables, dtype=np.int64)
+        self._ranks: list[tuple] = [()] * self.n_variables  # of responses: number of states, and minus their counts
         for i, is_continuous in enumerate(self.is_continuous.tolist()):
             if is_continuous:
                 column = mixed.numbers[self.place[i]]
@@ -69,6 +72,9 @@ class MixedTests(IndependenceSource):
                 self.columns.append(codes.astype(np.int64))
                 self.known.append(codes != missing if missing >= 0 else None)
                 self.cards[i] = mixed.table.cardinalities[self.place[i]]
+                counts = np.bincount(codes, minlength=self.cards[i])
+                counts = np.sort(counts[: len(counts) - (missing >= 0)])[::-1]
+                self._ranks[i] = (np.count_nonzero(counts), *(-counts[counts > 0]).tolist())
         self._discrete = None if mixed.table is None else DiscreteTests(mixed.table, kind, n_jobs=n_jobs)
         self._n_rows = mixed.n_rows
         self._fits: dict[tuple, list[_Fit]] = {}
@@ -111,7 +117,7 @@ class MixedTests(IndependenceSource):
         rows = self._find_known([x, *z, *ys.tolist()])
         if self.is_continuous[x] or self.is_continuous[ys[0]]:
             return self._test_regressions(x, ys, z, rows)
-        return np.array([self._test_scores(min(x, y), max(x, y), z, rows) for y in ys.tolist()]).T
+        return np.array([self._test_states(x, y, z, rows) for y in ys.tolist()]).T
 
     def _cut_strata(self, z: list[int], rows: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows of each stratum, and an orthonormal basis (k, rows) of constant and continuous variables."""
@@ -183,8 +189,17 @@ class MixedTests(IndependenceSource):
 
     # ---- multinomial logistic regressions ----
 
-    def _test_scores(self, response: int, other: int, z: list[int], rows: np.ndarray | None) -> tuple[float, ...]:
+    def _test_states(self, x: int, y: int, z: list[int], rows: np.ndarray | None) -> tuple[float, ...]:
         """Return (statistic, dof, p-value, effect size) of two discrete variables."""
+        if self._ranks[x] > self._ranks[y]:
+            x, y = y, x
+        answer = self._test_scores(x, y, z, rows)
+        if self._ranks[x] == self._ranks[y]:
+            answer = max(answer, self._test_scores(y, x, z, rows), key=lambda one: (one[2], -one[0]))
+        return answer
+
+    def _test_scores(self, response: int, other: int, z: list[int], rows: np.ndarray | None) -> tuple[float, ...]:
+        """Return (statistic, dof, p-value, effect size) of a regression of `response`."""
         statistic, dof, n_rows = 0.0, 0, 0
         for fit in self._fit_strata(response, z, rows):
             values, rank = fit.score(self._list_indicators(other, fit.stratum))

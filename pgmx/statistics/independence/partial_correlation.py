@@ -19,12 +19,19 @@ from math import comb, inf
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfc, stdtr
 
 from pgmx._ext._partial_correlations import find_least_correlations
 from pgmx.parallel.threads import call_on_threads, count_threads
-from pgmx.statistics.independence.source import Evidence, FloatArray, IdArray, IndependenceSource, TestRow
+from pgmx.statistics.independence.source import (
+    BoolMatrix,
+    Evidence,
+    FloatArray,
+    IdArray,
+    IndependenceSource,
+    SetPools,
+    TestRow,
+)
 
 #: Smallest pivot and residual variance of a test, as in the kernel.
 LEAST_PIVOT, LEAST_VARIANCE = 1e-9, 1e-10
@@ -74,7 +81,7 @@ class PartialCorrelationTests(IndependenceSource):
             values = np.sqrt(max(dof, 0.0)) * np.arctanh(r) if self.statistic == "z" else r.copy()
         return TestRow(values, np.full(len(r), dof), self.compute_p_values(np.square(r), len(z)), np.abs(r))
 
-    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: BoolMatrix) -> tuple[FloatArray, FloatArray]:
         """Test x with each of `ys` given each of `sets`, see `IndependenceSource.test_sets`."""
         r = np.where(wanted, self._correlate(x, ys, sets), np.nan)
         return self.compute_p_values(np.square(r), sets.shape[1]), np.abs(r)
@@ -95,20 +102,22 @@ class PartialCorrelationTests(IndependenceSource):
 
     def run_level(
         self,
-        adjacent: NDArray[np.bool_],
+        adjacent: BoolMatrix,
         size: int,
         *,
         significance_level: float,
         evidence: Evidence,
         tiers: IdArray | None = None,
         should_stop: Callable[[], bool] | None = None,
+        pools: SetPools | None = None,
     ) -> int:
         """Test each adjacent pair given all sets of `size` neighbours, see `IndependenceSource.run_level`."""
         if self.count_dof(size) < 1:
             return 0
         if size == 0:
-            return self._test_pairs(adjacent, evidence, should_stop)
-        rows, neighbours = (np.ascontiguousarray(ids) for ids in np.nonzero(adjacent))
+            return self._test_pairs(adjacent, evidence, should_stop) if pools is None else 0
+        members = adjacent if pools is None else pools.members & adjacent.any(axis=1, keepdims=True)
+        rows, neighbours = (np.ascontiguousarray(ids) for ids in np.nonzero(members))
         starts = np.zeros(self.n_variables + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=self.n_variables), out=starts[1:])
         best, sets = np.full(len(rows), 2.0), np.zeros((len(rows), size), dtype=np.int64)
@@ -121,19 +130,21 @@ class PartialCorrelationTests(IndependenceSource):
             None if tiers is None else np.asarray(tiers, dtype=np.int64),
             size,
         )
+        limits = () if pools is None else (members.view(np.uint8), pools.tested.view(np.uint8))
         n_tests = 0
         n_threads = count_threads(self.n_jobs)
         for turn in _split_work(np.diff(starts), size, n_threads):
-            calls = [partial(find, first, last, best, sets) for first, last in turn]
+            calls = [partial(find, first, last, best, sets, *limits) for first, last in turn]
             n_tests += sum(call_on_threads(calls, self.n_jobs) if len(calls) > 1 else [calls[0]()])
             if should_stop is not None and should_stop():
                 break
+        if pools is not None:
+            is_pair = adjacent[rows, neighbours]
+            rows, neighbours, best, sets = rows[is_pair], neighbours[is_pair], best[is_pair], sets[is_pair]
         self._merge_ends(rows, neighbours, best, sets, evidence)
         return n_tests
 
-    def _test_pairs(
-        self, adjacent: NDArray[np.bool_], evidence: Evidence, should_stop: Callable[[], bool] | None
-    ) -> int:
+    def _test_pairs(self, adjacent: BoolMatrix, evidence: Evidence, should_stop: Callable[[], bool] | None) -> int:
         """Test the pairs without a condition, some rows of the matrix at a time."""
         n, n_tests = self.n_variables, 0
         step = max(1, _BLOCK // max(n, 1))
@@ -169,7 +180,7 @@ class PartialCorrelationTests(IndependenceSource):
         evidence.add_level(pairs, sets[chosen], self.compute_p_values(best[chosen], sets.shape[1]))
 
 
-def _eliminate(blocks: FloatArray, right: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _eliminate(blocks: FloatArray, right: FloatArray) -> tuple[FloatArray, BoolMatrix]:
     """Return L^-1 times `right` for the Cholesky factors L of m blocks, and whether their pivots are large enough."""
     is_regular = np.ones(len(blocks), dtype=bool)
     for k in range(blocks.shape[1]):

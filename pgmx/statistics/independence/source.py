@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IdArray = NDArray[np.intp]
+BoolMatrix = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,11 @@ class Evidence:
     def add_level(self, pairs: IdArray, sets: IdArray, p_values: FloatArray) -> None:
         """Add the best test of each pair (x < y) in a level, with sets of equal size: the form of compiled sources."""
         low, high = pairs[:, 0], pairs[:, 1]
-        better = p_values > self.p_values[low, high]  # an equal p-value of an earlier level has a smaller set
+        known = self.p_values[low, high]
+        better = p_values > known
+        for k in np.flatnonzero((p_values == known) & (p_values > 0)).tolist():
+            current, z = self.get_set(int(low[k]), int(high[k])), tuple(sets[k].tolist())
+            better[k] = (len(z), z) < (len(current), current)
         self.p_values[low[better], high[better]] = p_values[better]
         for pair in zip(low[better].tolist(), high[better].tolist(), strict=True) if self._single else ():
             self._single.pop(pair, None)
@@ -103,6 +108,18 @@ class Evidence:
         order = np.argsort(keys, kind="stable")
         if sets.shape[1] or self._levels:
             self._levels.append((keys[order], sets[better][order]))
+
+
+@dataclass(frozen=True)
+class SetPools:
+    """The variables that may condition tests, in place of the neighbours, and what was tested before; bool (n, n).
+
+    From the side of x, sets are subsets of `members[x]`, among which are the neighbours of x. A set within `tested[x]`
+    is not tested with x again.
+    """
+
+    members: BoolMatrix
+    tested: BoolMatrix
 
 
 class IndependenceSource:
@@ -117,7 +134,7 @@ class IndependenceSource:
         """Test x with each of `ys` given the set `z`, which is sorted and contains none of them."""
         raise NotImplementedError
 
-    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: BoolMatrix) -> tuple[FloatArray, FloatArray]:
         """Test x with each of `ys` given each of m sets (m, size): p-values and effect sizes, (m, len(ys)).
 
         Only the tests in `wanted`, bool of the same shape, are made; the others are NaN.
@@ -128,28 +145,25 @@ class IndependenceSource:
             p_values[k, wanted[k]], effects[k, wanted[k]] = row.p_value, row.effect_size
         return p_values, effects
 
-    def find_p_values(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> FloatArray:
-        """Return the p-values of `test_row`, without its other results."""
-        return self.test_row(x, ys, z).p_value
-
     def run_level(
         self,
-        adjacent: NDArray[np.bool_],
+        adjacent: BoolMatrix,
         size: int,
         *,
         significance_level: float,
         evidence: Evidence,
         tiers: IdArray | None = None,
         should_stop: Callable[[], bool] | None = None,
+        pools: SetPools | None = None,
     ) -> int:
         """Test each pair of the symmetric matrix `adjacent` given all sets of `size` neighbours; return the number.
 
-        The sets are subsets of adj(x) without y and of adj(y) without x; a subset of both is tested once. `tiers` (an
-        integer per variable) restricts them to variables no later than the later of x and y. The tests go into
-        `evidence`, and `adjacent` does not change. `should_stop` is asked now and then; true ends the level early.
+        The sets are subsets of adj(x) without y and of adj(y) without x, or of `pools`; a subset of both is tested
+        once. `tiers` (an integer per variable) restricts them to variables no later than the later of x and y. The
+        tests go into `evidence`. `should_stop` is asked now and then; true ends the level early.
         """
         n_tests = 0
-        for x, ys, z in list_rows(adjacent, size, tiers):
+        for x, ys, z in list_rows(adjacent, size, tiers, pools):
             if should_stop is not None and should_stop():
                 break
             p_values = self.test_row(x, ys, z).p_value
@@ -159,22 +173,25 @@ class IndependenceSource:
 
 
 def list_rows(
-    adjacent: NDArray[np.bool_], size: int, tiers: IdArray | None = None
+    adjacent: BoolMatrix, size: int, tiers: IdArray | None = None, pools: SetPools | None = None
 ) -> Iterator[tuple[int, IdArray, tuple[int, ...]]]:
     """Yield the rows (x, ys, z) of a level of tests: each pair and set once, from the side of x < y if it has the set.
 
     The order is by x, then lexicographic in z.
     """
+    members = adjacent if pools is None else pools.members
     for x in range(len(adjacent)):
         neighbours = np.flatnonzero(adjacent[x])
         if size == 0:
             later = neighbours[neighbours > x]
-            if later.size:
+            if later.size and pools is None:
                 yield x, later, ()
             continue
-        for z in combinations(neighbours.tolist(), size):
-            # a set among the neighbours of both ends was tested from the smaller end
-            seen = (neighbours < x) & adjacent[neighbours][:, z].all(axis=1)
+        for z in combinations(np.flatnonzero(members[x]).tolist() if neighbours.size else (), size):
+            # a set among the variables of both ends was tested from the smaller end
+            seen = (neighbours < x) & members[neighbours][:, z].all(axis=1)
+            if pools is not None:
+                seen |= pools.tested[neighbours][:, z].all(axis=1) | pools.tested[x, list(z)].all()
             wanted = ~seen & ~np.isin(neighbours, z)
             if tiers is not None:
                 wanted &= np.maximum(tiers[x], tiers[neighbours]) >= tiers[list(z)].max()

@@ -34,6 +34,7 @@ def oracle(x, y, z, significance_level):
     return are_d_separated(parents, ids[x], ids[y], {ids[v] for v in z})
 
 
+@pytest.mark.filterwarnings("ignore:pairs of columns of which one is a function")
 @parametrize_with_checks([MarkovBlanket()])
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -109,3 +110,12 @@ def test_a_limit_of_time_keeps_what_was_found():
     learner = MarkovBlanket(max_time=0.0).fit(linear_frame(100))
     assert learner.stopped_by_ == "max_time" and not learner.converged_
     assert set(learner.blankets_) == set(PARENTS)
+
+
+def test_a_callback_sees_each_variable_and_ends_the_search():
+    seen = []
+    learner = MarkovBlanket(callback=seen.append).fit(linear_frame(100))
+    assert [one.n_iter for one in seen] == list(range(1, len(PARENTS) + 1)) and learner.converged_
+    assert (seen[-1].n_tests, seen[0].n_edges) == (learner.n_tests_, len(learner.blankets_[next(iter(PARENTS))]))
+    stopped = MarkovBlanket(callback=lambda progress: progress.n_iter == 2).fit(linear_frame(100))
+    assert (stopped.stopped_by_, stopped.converged_, stopped.n_tests_) == ("callback", False, seen[1].n_tests)

@@ -1,6 +1,7 @@
 """PC: an oracle's class, laws of its result (order, weights, threads, knowledge, rates), limits, and messages."""
 
 import pickle
+import warnings
 from itertools import combinations
 
 import networkx as nx
@@ -18,7 +19,8 @@ from oracles.equivalence import cpdag
 from oracles.graphs import is_acyclic
 from oracles.separation import are_d_separated, random_parents
 from pgmx.ci_tests import ChiSquare, FisherZ
-from pgmx.estimators import PC
+from pgmx.data.errors import IncompleteRowsWarning
+from pgmx.estimators import MMHC, PC, HillClimbSearch, HybridSearch, MarkovBlanket
 
 NAMES = list("fbdaec")
 RULES = (None, "pvalue", "effect", "majority", "conservative")
@@ -187,6 +189,12 @@ def test_known_independences(rng):
     assert PC().fit(frame, None, model.get_independencies()).skeleton_.number_of_edges() == 4
     with pytest.raises(ValueError, match="independencies"):
         PC(ci_test="independence_match").fit(frame)
+    with pytest.raises(TypeError, match="Independencies object of pgmpy.independencies, got 'a'"):
+        PC().fit(frame, independencies="a")
+    unknown = PC().fit(pd.DataFrame(np.nan, index=range(3), columns=list("abcde")), None, model.get_independencies())
+    assert set(unknown.graph_.edges()) == set(pc.graph_.edges())  # only the names of the columns count
+    with pytest.raises(AttributeError, match="model_ needs data .* missing values"):
+        _ = unknown.model_
 
 
 # ---- knowledge ----
@@ -258,9 +266,12 @@ def test_other_rates_are_refused(fdr):
 def test_limits_end_the_search(rng, tmp_path):
     frame = draw_states(rng)
     whole = PC().fit(frame)
-    with pytest.warns(ConvergenceWarning, match="max_tests=1 .* given 0 variables"):
+    with pytest.warns(ConvergenceWarning, match="max_tests=1 .* tests of pairs given no other variable .15 tests"):
         pc = PC(max_tests=1).fit(frame)
     assert (pc.n_tests_, pc.converged_, pc.stopped_by_) == ([15], False, "max_tests")
+    with pytest.warns(ConvergenceWarning, match="max_tests=16 .* given 1 variable .*tests"):
+        never = PC(ci_test=lambda X, Y, Z, significance_level: False, max_tests=16).fit(frame)
+    assert never.n_tests_ == [15, 60]
     assert set(whole.skeleton_.edges()) <= set(pc.skeleton_.edges())
     seen = []
     stopped = PC(callback=lambda progress: seen.append(progress) or progress.n_iter == 2).fit(frame)
@@ -295,13 +306,19 @@ def test_constant_columns_get_no_edges(rng):
 
 
 def test_columns_that_determine_each_other_are_named(rng):
-    states, numbers = draw_states(rng), draw_numbers(rng)
+    states, numbers = draw_states(rng), draw_numbers(rng, 600)
     with pytest.warns(UserWarning, match=r"function of the other: .*'b', 'g'"):
         PC().fit(states.assign(g=1 - states["b"] % 2))
     with pytest.warns(UserWarning, match=r"correlation 1 or -1: .*'b', 'g'"):
         PC().fit(numbers.assign(g=-2 * numbers["b"]))
     with pytest.warns(UserWarning, match=r"linearly: 'a', 'b', 'g'"):
         PC().fit(numbers.assign(g=numbers["b"] + numbers["a"]))
+    mixed = states[["a", "b"]].join(numbers[["e", "f"]])
+    with pytest.warns(UserWarning, match=r"correlation 1 or -1: .*'e', 'g'"):
+        PC().fit(mixed.assign(g=-2 * numbers["e"]))
+    for learner in (PC(), MarkovBlanket(), MMHC(), HybridSearch(restrict="iamb")):
+        with pytest.warns(UserWarning, match=r"function of the other: \('b', 'g'\)"):
+            learner.fit((mixed if isinstance(learner, PC) else states).assign(g=1 - states["b"] % 2))
 
 
 def test_missing_values(rng):
@@ -318,8 +335,41 @@ def test_missing_values(rng):
             pair = PC().fit(holes[[u, v]].dropna().reset_index(drop=True))
             p_value = pair.edge_p_values_[frozenset((u, v))]
             assert pairwise.edge_p_values_[frozenset((u, v))] == pytest.approx(p_value, rel=1e-9)
-    with pytest.raises(AttributeError, match="complete rows"):
-        _ = pairwise.model_
+    mixed = PC(missing="pairwise").fit(holes[["b"]].join(draw_states(rng, len(holes))[["a"]].astype("Int64")))
+    for learner in (pairwise, mixed):
+        with pytest.raises(AttributeError, match="complete rows"):
+            _ = learner.model_
+
+
+@pytest.mark.parametrize("cls", [PC, MMHC, MarkovBlanket, HybridSearch])
+def test_messages_name_what_helps_against_missing_values(cls, rng):
+    numbers = draw_numbers(rng, 60).mask(rng.random((60, 6)) < 0.05)
+    states = draw_states(rng, 60)[["a", "b"]].rename(columns=str.upper)
+    has_scores = cls in (MMHC, HybridSearch)
+    for frame in (numbers, numbers.join(states)):
+        with pytest.raises(ValueError, match="pass missing='drop'") as caught:
+            cls().fit(frame)
+        assert ("in each family or test the rows" in str(caught.value)) != has_scores
+        assert "'em'" not in str(caught.value) and "'category'" not in str(caught.value)
+        for missing in ("category", "pairwise") if has_scores else ("category",):
+            learner = cls(missing=missing) if cls is not HybridSearch else cls(HillClimbSearch(missing=missing))
+            with pytest.raises(ValueError, match=f"{missing}") as caught:
+                learner.fit(frame)
+            assert "'em'" not in str(caught.value) and "'drop'" in str(caught.value)
+
+
+def test_rows_are_left_out_once(rng):
+    for frame in (draw_states(rng, 60).astype("Int64"), draw_numbers(rng, 60)):
+        holes = frame.mask(rng.random(frame.shape) < 0.02)
+        weights = rng.integers(0, 3, 60)
+        complete = holes.notna().all(axis=1).to_numpy()
+        for make in (MMHC, lambda **options: HybridSearch(HillClimbSearch(**options))):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", IncompleteRowsWarning)
+                learner = make(missing="drop").fit(holes, sample_weight=weights)
+            assert [one.category for one in caught] == [IncompleteRowsWarning]
+            same = make().fit(holes[complete].reset_index(drop=True), sample_weight=weights[complete])
+            assert (learner.score_, learner.edges_.tolist()) == (same.score_, same.edges_.tolist())
 
 
 def test_mixed_data(rng):
@@ -334,6 +384,7 @@ def test_mixed_data(rng):
     [
         ({"ci_test": "chi"}, "chi_square"),
         ({"ci_test": 3}, "ci_test"),
+        ({"ci_test": ChiSquare}, r"the class ChiSquare: give an object .* ChiSquare\(data\)"),
         ({"ci_test": lambda X, Y, Z, significance_level: 1}, "True or False"),
         ({"orient_rule": "max"}, "majority"),
         ({"variant": "fast"}, "stable"),
@@ -351,7 +402,7 @@ def test_bad_options_are_named(options, words):
 
 
 def test_bad_data_are_named(rng):
-    with pytest.raises(ValueError, match="fisher_z"):
+    with pytest.raises(ValueError, match="column.s. 'f', .* are continuous, and chi_square .*: use 'fisher_z'"):
         PC(ci_test="chi_square").fit(draw_numbers(rng))
     with pytest.raises(ValueError, match="must be integers"):
         PC().fit(draw_states(rng, 40), sample_weight=np.full(40, 0.5))

@@ -9,7 +9,7 @@ from oracles.ancestral_graphs import enumerate_pag, list_adjacent_pairs, list_se
 from oracles.separation import SeparationSource, list_ancestors
 from pgmx.graphs.partial_ancestral import ARROW, CIRCLE, TAIL, PartialAncestralGraph
 from pgmx.search.constraint_based.pag_rules import PagRules, find_colliders_by_sets, orient_colliders
-from pgmx.search.constraint_based.possible_d_sep import PossibleDSepTests, find_possible_d_sep
+from pgmx.search.constraint_based.possible_d_sep import find_pools, find_possible_d_sep
 from pgmx.search.constraint_based.tested_orientations import TestedOrientations
 from pgmx.statistics.independence.source import Evidence
 
@@ -58,9 +58,9 @@ def run_fci(source, **options):
     adjacent, evidence = find_skeleton(source)
     graph = PartialAncestralGraph.from_adjacency(adjacent)
     orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
-    tests = PossibleDSepTests(graph)
-    for size in range(1, tests.largest + 1):
-        tests.run_level(source, adjacent, size, evidence)
+    pools = find_pools(graph)
+    for size in range(1, source.n_variables - 1):
+        source.run_level(adjacent, size, significance_level=LEVEL, evidence=evidence, pools=pools)
         remove(adjacent, evidence)
     graph = PartialAncestralGraph.from_adjacency(adjacent)
     orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
@@ -161,8 +161,8 @@ def test_sets_are_tested_once():
     adjacent, evidence = find_skeleton(source)
     graph = PartialAncestralGraph.from_adjacency(adjacent)
     orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
-    tests, source.asked = PossibleDSepTests(graph), []
-    counts = [tests.run_level(source, adjacent, size, evidence) for size in range(1, tests.largest + 1)]
+    source.asked, options = [], {"significance_level": LEVEL, "evidence": evidence, "pools": find_pools(graph)}
+    counts = [source.run_level(adjacent, size, **options) for size in range(7)]
     assert len(set(source.asked)) == len(source.asked) == sum(counts) > 0
     neighbours = [set(marks) for marks in graph.marks]
     assert not any(neighbours[x].issuperset(z) or neighbours[y].issuperset(z) for x, y, z in source.asked)
@@ -173,9 +173,9 @@ def test_tiers_restrict_possible_d_sep_sets():
     adjacent, evidence = find_skeleton(source)
     graph = PartialAncestralGraph.from_adjacency(adjacent)
     orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
-    tests = PossibleDSepTests(graph, tiers=[0, 0, 1, 0, 0])
-    for size in range(1, tests.largest + 1):
-        tests.run_level(source, adjacent, size, evidence)
+    options = {"significance_level": LEVEL, "evidence": evidence, "pools": find_pools(graph)}
+    for size in range(1, 4):
+        source.run_level(adjacent, size, tiers=np.array([0, 0, 1, 0, 0]), **options)
     assert evidence.get_p_value(0, 4) < LEVEL  # C is later than both
 
 

@@ -1,6 +1,7 @@
 """Tests of discrete variables: definitions, levels against single rows, threads, weights, missing values, segments."""
 
 import itertools
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -11,6 +12,7 @@ from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.independence.discrete import KINDS, DiscreteTests
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
 from tests.helpers.far_tables import Elsewhere, cut
+from tests.helpers.set_pools import draw_pools
 from tests.oracles.independence import moments_of_table, test_discrete
 
 
@@ -38,11 +40,11 @@ def draw_row(rng, n_variables, most):
     return order[0], order[1 + k :], sorted(order[1 : 1 + k])
 
 
-def run_levels(source, adjacent, depth, run=None, tiers=None):
+def run_levels(source, adjacent, depth, run=None, tiers=None, pools=None):
     """Return the evidence of some levels over one graph, and the numbers of tests."""
     evidence = Evidence(len(adjacent))
     run = source.run_level if run is None else run
-    options = {"significance_level": 0.05, "evidence": evidence, "tiers": tiers}
+    options = {"significance_level": 0.05, "evidence": evidence, "tiers": tiers, "pools": pools}
     return evidence, [run(adjacent, size, **options) for size in range(depth)]
 
 
@@ -122,16 +124,19 @@ def test_levels_equal_rows_on_threads_and_in_messages(kind, monkeypatch):
     table = make_table(rng, 8, 300, 5, missing=0.1)
     adjacent = rng.random((8, 8)) < 0.8
     adjacent = (adjacent | adjacent.T) & ~np.eye(8, dtype=bool)
-    for tiers in (None, rng.integers(0, 3, 8)):
-        source = DiscreteTests(table, kind)
-        expected = run_levels(source, adjacent, 4, lambda *a, **o: IndependenceSource.run_level(source, *a, **o), tiers)  # noqa: B023
-        assert_same(run_levels(source, adjacent, 4, tiers=tiers), expected)
-        assert_same(run_levels(DiscreteTests(table, kind, n_jobs=3), adjacent, 4, tiers=tiers), expected)
+    groups = rng.integers(0, 3, 8)
+    for tiers, pools in ((None, None), (groups, None), (groups, draw_pools(adjacent, rng))):
+        source, options = DiscreteTests(table, kind), {"tiers": tiers, "pools": pools}
+        by_rows = partial(IndependenceSource.run_level, source)
+        expected = run_levels(source, adjacent, 4, by_rows, **options)
+        assert sum(expected[1]) > 200
+        assert_same(run_levels(source, adjacent, 4, **options), expected)
+        assert_same(run_levels(DiscreteTests(table, kind, n_jobs=3), adjacent, 4, **options), expected)
         with monkeypatch.context() as patch:
             patch.setattr("pgmx.statistics.independence.discrete.MOST_ROWS", 10)  # counted in segments
             counted = DiscreteTests(table, kind)
             assert isinstance(counted._families, DistributedFamilies)
-            assert_same(run_levels(counted, adjacent, 4, tiers=tiers), expected)
+            assert_same(run_levels(counted, adjacent, 4, **options), expected)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
@@ -224,6 +229,20 @@ def test_too_many_cells_are_not_tested():
     assert np.isnan(source.test_row(0, [1], given).p_value[0])
     with pytest.warns(UserWarning, match="2\\*\\*62"):
         assert source.run_level(~np.eye(14, dtype=bool), 12, significance_level=0.05, evidence=Evidence(14)) == 0
+
+
+def test_ids_that_do_not_exist():
+    source = DiscreteTests(make_table(np.random.default_rng(8), 3, 20, 3))
+    for x, ys, z in ((3, [0], []), (-1, [0], []), (0, [1, 3], []), (0, [1], [-1]), (0, [1], [2, 3])):
+        with pytest.raises(IndexError, match="from 0 to 2"):
+            source.test_row(x, ys, z)
+
+
+def test_a_set_of_many_variables():
+    codes = np.zeros((80, 6), dtype=np.int64)
+    codes[[0, 1, 70]] = np.random.default_rng(8).integers(0, 2, (3, 6))
+    source = DiscreteTests(DiscreteTable(range(80), [range(1 + row.max()) for row in codes], codes))
+    assert source.test_row(0, [1], range(2, 80)).p_value[0] == source.test_row(0, [1], [70]).p_value[0]
 
 
 def test_a_level_can_be_stopped():

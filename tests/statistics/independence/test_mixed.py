@@ -83,7 +83,8 @@ def test_strata_have_their_own_slopes_and_variances():
 def test_score_test_of_two_binary_variables():
     """Rao's test of a logistic regression, from the definition, at a maximum that the gradient confirms."""
     rng, (u, *_), _, b = draw_columns(4, 300)
-    c = (rng.random(300) < 1 / (1 + np.exp(-u))).astype(int)
+    c = (rng.random(300) < 1 / (1 + np.exp(-u - 1))).astype(int)
+    assert abs(c.mean() - 0.5) > abs(b.mean() - 0.5)  # the states of c are less even: it is the response
     design = np.column_stack([np.ones(300), u])
     coefficients = np.zeros(2)
     for _ in range(20):
@@ -112,6 +113,18 @@ def test_tests_are_symmetric_and_rows_are_single_tests():
             for i, other in enumerate(others):
                 assert tests.test_row(other, [one], z).p_value[0] == pytest.approx(row.p_value[i], abs=1e-9)
                 assert tests.test_row(one, [other], z).p_value[0] == pytest.approx(row.p_value[i], abs=1e-9)
+
+
+def test_the_response_of_a_score_test_does_not_depend_on_names():
+    rng, (u, *_), a, b = draw_columns(9, 90)
+    even = rng.permutation(np.arange(90) % 2)
+    twin = np.where(rng.random(90) < 0.4, even, 1 - even)
+    twin[np.flatnonzero(twin == (twin.sum() > 45))[: abs(twin.sum() - 45)]] = int(twin.sum() < 45)
+    assert twin.sum() == even.sum() == 45  # alike in all counts: both regressions are made
+    for x, y in ((a, b), (b, even), (even, twin), (1 - even, twin)):
+        one, other = make_tests([x, y, u]).test_row(0, [1], [2]), make_tests([y, x, u]).test_row(0, [1], [2])
+        assert (one.statistic[0], one.p_value[0]) == (other.statistic[0], other.p_value[0])
+        assert 0 < one.p_value[0] < 1
 
 
 def test_regressions_on_other_sets_are_not_taken_again():

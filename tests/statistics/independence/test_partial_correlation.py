@@ -8,6 +8,7 @@ from scipy import stats
 
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
+from tests.helpers.set_pools import draw_pools
 
 
 def random_correlation(n, rng, n_rows=60):
@@ -41,17 +42,18 @@ def test_rows_are_those_of_the_definition(statistic, rng):
 
 
 @pytest.mark.parametrize("statistic", ["z", "t"])
-@pytest.mark.parametrize("tiered", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_compiled_levels_are_those_of_the_rows(statistic, tiered, n_jobs, rng):
+@pytest.mark.parametrize(("tiered", "n_jobs"), [(False, 1), (True, 1), (True, 3)])
+@pytest.mark.parametrize("has_pools", [False, True])
+def test_compiled_levels_are_those_of_the_rows(statistic, tiered, n_jobs, has_pools, rng):
     n = 9
     adjacent = np.triu(rng.random((n, n)) < 0.75, 1)
     adjacent |= adjacent.T
     tiers = rng.integers(0, 3, n) if tiered else None
     tests = PartialCorrelationTests(random_correlation(n, rng), 60, statistic=statistic, n_jobs=n_jobs)
     by_rows, compiled = Evidence(n), Evidence(n)
+    pools = draw_pools(adjacent, rng) if has_pools else None
     for size in range(5):
-        options = {"significance_level": 0.05, "tiers": tiers}
+        options = {"significance_level": 0.05, "tiers": tiers, "pools": pools}
         wanted = IndependenceSource.run_level(tests, adjacent, size, evidence=by_rows, **options)
         assert tests.run_level(adjacent, size, evidence=compiled, **options) == wanted
         assert np.allclose(by_rows.p_values, compiled.p_values, rtol=1e-9, atol=0)

@@ -7,6 +7,7 @@ import pytest
 
 from oracles.separation import SeparationSource, random_parents
 from pgmx.statistics.independence.source import Evidence, IndependenceSource, TestRow
+from tests.helpers.set_pools import draw_pools
 
 
 class RandomSource(IndependenceSource):
@@ -22,6 +23,28 @@ class RandomSource(IndependenceSource):
     def test_row(self, x, ys, z):
         p_values = np.array([self.p_value(x, int(y), z) for y in ys])
         return TestRow(p_values, p_values, p_values, p_values)
+
+
+@pytest.mark.parametrize("tiered", [False, True])
+def test_sets_of_pools_are_tested_once_unless_they_were_tested_before(tiered, rng):
+    n = 7
+    adjacent = random_graph(n, rng)
+    pools, tiers = draw_pools(adjacent, rng), rng.integers(0, 3, n) if tiered else np.zeros(n, int)
+    source = SeparationSource(random_parents(n, 3, rng))
+    for size in range(4):
+        source.asked.clear()
+        n_tests = source.run_level(
+            adjacent, size, significance_level=0.05, evidence=Evidence(n), tiers=tiers if tiered else None, pools=pools
+        )
+        wanted = [
+            (x, y, z)
+            for x, y in combinations(range(n), 2)
+            if adjacent[x, y]
+            for z in list_sets(pools.members, x, y, size, tiers)
+            if not pools.tested[x, list(z)].all() and not pools.tested[y, list(z)].all()
+        ]
+        assert sorted(source.asked) == sorted(wanted)
+        assert n_tests == len(wanted)
 
 
 def random_graph(n, rng):
@@ -96,6 +119,9 @@ def test_whole_levels_are_added_like_rows(rng):
         levels.add_level(pairs, sets, p_values)
         for (x, y), z, p_value in zip(pairs.tolist(), sets.tolist(), p_values, strict=True):
             rows.add(x, np.array([y]), tuple(z), np.array([p_value]))
+    # a second stage begins again with small sets
+    levels.add_level(np.array([[0, 1]]), np.array([[4]]), levels.p_values[:1, 1])
+    rows.add(0, np.array([1]), (4,), rows.p_values[:1, 1])
     assert rows.sets == levels.sets
     assert rows.list_sets(pairs) == levels.list_sets(pairs) == [levels.get_set(y, x) for x, y in pairs.tolist()]
     assert np.array_equal(rows.p_values, levels.p_values)
