@@ -30,7 +30,7 @@ def draw_rows(dag, n_rows):
 
 # rows without information: the posterior is the prior
 prior = StructurePosterior(random_state=0).fit(pd.DataFrame(0, index=range(2), columns=NAMES))
-states = dict.fromkeys(NAMES, [0, 1])
+states = {name: [0, 1] for name in NAMES}
 stated, true = {"posterior": [], "bootstrap": []}, []
 for dag in prior.sample_dags(80):
     frame = draw_rows(dag, 150)

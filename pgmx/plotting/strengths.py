@@ -139,8 +139,8 @@ def plot_strengths(
     Parameters
     ----------
     strengths : DataFrame, fitted bootstrap or fitted posterior
-        A fitted bootstrap, a fitted posterior, or its ``strengths_``. The columns are ``from``, ``to``, ``strength`` and, optionally,
-        ``direction`` and ``lag``; see Notes.
+        A fitted bootstrap, a fitted posterior, or its ``strengths_``. The columns are ``from``, ``to``, ``strength``
+        and, optionally, ``direction`` and ``lag``; see Notes.
     threshold : float, optional
         The strength that an edge needs. It is drawn as a line, and weaker bars are grey.
     ax : matplotlib.axes.Axes, optional
