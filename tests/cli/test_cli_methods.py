@@ -198,6 +198,17 @@ def test_tests_of_independence_learn_a_network(test, shown, tmp_path):
     assert (tmp_path / "r.html").exists()
 
 
+def test_tests_of_incomplete_rows_learn_a_graph_without_parameters(tmp_path):
+    rng = np.random.default_rng(0)
+    rows, path = rng.normal(size=(200, 3)), tmp_path / "rows.csv"
+    rows[:, 1] += rows[:, 0]
+    frame = pd.DataFrame(rows, columns=list("abc")).mask(rng.random(rows.shape) < 0.05)
+    for more in ({}, {"d": rng.integers(0, 2, 200)}):
+        frame.assign(**more).to_csv(path, index=False)
+        text = done("learn", path, "--method", "pc", "--missing", "pairwise", "--out", tmp_path / "g.json")
+        assert "a -- b" in text and "left out: parameters need complete rows: --missing drop" in text
+
+
 @pytest.mark.parametrize("method", ["fci", "rfci"])
 def test_hidden_causes(method, tmp_path):
     rng = np.random.default_rng(0)
