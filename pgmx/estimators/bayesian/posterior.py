@@ -293,7 +293,7 @@ class StructurePosterior(PosteriorResults):
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with advice
         "na_values": NA_VALUES,
         "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
@@ -402,6 +402,11 @@ class StructurePosterior(PosteriorResults):
 
     def _bind_score(self, opened: InputTable, sample_weight: ArrayLike | None) -> Scoring:
         """Return the score; raise ValueError if its exponential is not a marginal likelihood."""
+        if self.missing == "em":
+            raise ValueError(
+                "StructurePosterior does not support missing='em', because expected counts depend on a graph. Use "
+                "missing='pairwise' (approximate), 'category' or 'drop', or HillClimbSearch(missing='em') for one graph"
+            )
         method: Any = self.scoring_method
         if method is None:
             default = "bic"
@@ -467,11 +472,16 @@ class StructurePosterior(PosteriorResults):
         choices = ParentChoices(allowed.required, free)
         n_bytes = count_bytes(choices, self.over)
         is_possible = n <= MOST_VARIABLES and n_bytes <= MOST_BYTES
+        if self.method == "exact" and n > MOST_VARIABLES:
+            raise ValueError(
+                f"method='exact' accepts {MOST_VARIABLES} variables at most, got {n}: leave out variables, or give "
+                "method='mcmc'"
+            )
         if self.method == "exact" and not is_possible:
             raise ValueError(
                 f"method='exact' needs {n_bytes / 2**30:,.1f} GiB for {n} variables with up to "
-                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB and "
-                f"{MOST_VARIABLES} variables at most: give a smaller n_candidates, or method='mcmc'"
+                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB at "
+                "most: give a smaller n_candidates, or method='mcmc'"
             )
         fits = n <= AUTO_VARIABLES[self.over] and n_bytes <= AUTO_BYTES
         if self.method == "exact" or (self.method == "auto" and fits) or n < 2:
