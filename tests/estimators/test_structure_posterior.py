@@ -15,7 +15,7 @@ from oracles.posterior import EnumeratedPosterior
 from pgmx.estimators import StructurePosterior
 from pgmx.models import to_dag
 from pgmx.models.bayesian.averages import average_rows
-from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.strengths import plot_strengths, read_strengths
 from pgmx.scores import K2, BDeu, BGe, BICGauss, EdgePrior, ParameterPrior, StructurePrior
 from pgmx.search.posterior.exact import ExactPosterior
 from pgmx.search.posterior.families import ParentChoices, make_prior_tables
@@ -386,6 +386,9 @@ def test_pickles_make_the_tables_again():
 def test_reports_and_plots(tmp_path):
     posterior = StructurePosterior().fit(STATES)
     assert posterior.report(tmp_path / "report.html").stat().st_size > 1000
+    assert "Confidence is the probability that" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert plot_strengths(posterior, kind="ranks").get_ylabel() == "probability"
+    assert plot_strengths(posterior.strengths_, kind="ranks").get_ylabel() == "share of resamples"
     assert len(read_strengths(posterior).of) == 6
     assert posterior.model_.check_model()
 

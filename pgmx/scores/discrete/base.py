@@ -159,6 +159,9 @@ def family_scorer(
         return _weighted.WeightedFamilyScorer(
             table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
         )
+    elif table.has_views:
+        views = table.view_columns()
+        return _families.FamilyScorer(cardinalities=table.cardinalities, memory=memory, **views, **options)
     else:
         codes, planes = table.codes, table.planes
         options |= {} if rows is None else rows._asdict()
