@@ -19,6 +19,7 @@ from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_discrete
 from pgmx.estimators.bayesian.dag_learner import (
     KNOWLEDGE_OPTIONS,
     InputTable,
+    InterventionLearner,
     read_parameter_prior,
     warn_of_few_complete_rows,
 )
@@ -36,7 +37,7 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import ParameterPrior, StructurePrior, UniformPrior
 from pgmx.scores.registry import list_scores, name_default
-from pgmx.search.knowledge import EdgeConstraints, read_constraints, restrict_to_score
+from pgmx.search.knowledge import EdgeConstraints, read_constraints
 from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, CandidateSearch, ChainFit, find_first_graph
 from pgmx.search.posterior.chains import MOST_CANDIDATES as MOST_OF_CHAINS
 from pgmx.search.posterior.chains import SampledPosterior, count_chain_bytes
@@ -65,7 +66,7 @@ NO_EVIDENCE = ("aic", "ll")
 DEFAULT_SCORES = {"bic": "bdeu", "bic-g": "bge"}
 
 
-class StructurePosterior(PosteriorResults):
+class StructurePosterior(InterventionLearner, PosteriorResults):
     r"""Posterior probabilities of the structures of Bayesian networks: edges, paths, effects and predictions.
 
     The posterior of a DAG G given the data D is
@@ -138,6 +139,10 @@ class StructurePosterior(PosteriorResults):
         scored, or the chains end.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
+    interventions : hashable, default=None
+        Name of a column that says which variables were set from outside in a row: a name, several (a list, or a string
+        separated by commas), or missing if none was. The column is no variable. See the Notes of
+        :class:`HillClimbSearch`.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         Treatment of missing values, as in :class:`HillClimbSearch`. With ``"pairwise"`` families are scored on
         different rows, so that probabilities are approximate.
@@ -293,7 +298,8 @@ class StructurePosterior(PosteriorResults):
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with advice
+        "interventions": "no_validation",  # a name of a column, checked when the data are opened
         "na_values": NA_VALUES,
         "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
@@ -327,6 +333,7 @@ class StructurePosterior(PosteriorResults):
         show_progress: bool = True,
         callback: Callable[[PosteriorProgress], object] | None = None,
         state_names: dict | None = None,
+        interventions: Hashable | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
         na_values: Any = None,
         discrete_columns: Sequence[Hashable] | None = None,
@@ -357,6 +364,7 @@ class StructurePosterior(PosteriorResults):
         self.show_progress = show_progress
         self.callback = callback
         self.state_names = state_names
+        self.interventions = interventions
         self.missing = missing
         self.na_values = na_values
         self.discrete_columns = discrete_columns
@@ -380,7 +388,7 @@ class StructurePosterior(PosteriorResults):
         with bar, run.limit_runs():
             scoring = self._bind_score(opened, sample_weight)
             names = scoring.names
-            constraints = restrict_to_score(self._read_constraints(names), scoring.arc_mask, names)
+            constraints = self._restrict(self._read_constraints(names), scoring)
             self._prior = read_parameter_prior(self)
             self._scoring = StoredScoring(scoring)
             self._seed = random_draws(1, self.random_state)[1]
@@ -402,6 +410,11 @@ class StructurePosterior(PosteriorResults):
 
     def _bind_score(self, opened: InputTable, sample_weight: ArrayLike | None) -> Scoring:
         """Return the score; raise ValueError if its exponential is not a marginal likelihood."""
+        if self.missing == "em":
+            raise ValueError(
+                "StructurePosterior does not support missing='em', because expected counts depend on a graph. Use "
+                "missing='pairwise' (approximate), 'category' or 'drop', or HillClimbSearch(missing='em') for one graph"
+            )
         method: Any = self.scoring_method
         if method is None:
             default = "bic"
@@ -421,6 +434,7 @@ class StructurePosterior(PosteriorResults):
             missing=self.missing,
             n_jobs=self.n_jobs,
             sample_weight=sample_weight,
+            interventions=self._interventions,
             structure_prior=UniformPrior() if isinstance(prior, str) else prior,
         )
         score: Any = getattr(scoring, "score", None)
@@ -467,11 +481,16 @@ class StructurePosterior(PosteriorResults):
         choices = ParentChoices(allowed.required, free)
         n_bytes = count_bytes(choices, self.over)
         is_possible = n <= MOST_VARIABLES and n_bytes <= MOST_BYTES
+        if self.method == "exact" and n > MOST_VARIABLES:
+            raise ValueError(
+                f"method='exact' accepts {MOST_VARIABLES} variables at most, got {n}: leave out variables, or give "
+                "method='mcmc'"
+            )
         if self.method == "exact" and not is_possible:
             raise ValueError(
                 f"method='exact' needs {n_bytes / 2**30:,.1f} GiB for {n} variables with up to "
-                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB and "
-                f"{MOST_VARIABLES} variables at most: give a smaller n_candidates, or method='mcmc'"
+                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB at "
+                "most: give a smaller n_candidates, or method='mcmc'"
             )
         fits = n <= AUTO_VARIABLES[self.over] and n_bytes <= AUTO_BYTES
         if self.method == "exact" or (self.method == "auto" and fits) or n < 2:
