@@ -410,7 +410,7 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
     the name of a node of `graph`. Node j of a graph with ``hops=1`` is column j of a sparse matrix. The frequencies of
     a new column come from a generator keyed by `random_state` and the name of the column. They do not depend on the
     order of the names, and the state does not grow with new nodes. Recently used frequencies are cached in a table of
-    at most 64 MiB. Names other than natural numbers are identified by 64-bit hashes of their text.
+    at most 64 MiB. Names other than natural integers are identified by 64-bit hashes of their text.
 
     A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output. Here, deg is the
     number of entries and P the number of kernels: one per variance and per view (graph, layers and features). Two hops
@@ -560,7 +560,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     the name of a node of `graph`. Node j of a graph with ``hops=1`` is column j of a sparse matrix. The frequencies of
     a new column come from a generator keyed by `random_state` and the name of the column. They do not depend on the
     order of the names, and the state does not grow with new nodes. Recently used frequencies are cached in a table of
-    at most 64 MiB. Names other than natural numbers are identified by 64-bit hashes of their text.
+    at most 64 MiB. Names other than natural integers are identified by 64-bit hashes of their text.
 
     A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output. Here, deg is the
     number of entries and P the number of kernels: one per variance and per view (graph, layers and features). Two hops

@@ -41,7 +41,7 @@ def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
 
 def hash_name(name: Any) -> int:
     """Return a natural number unchanged, and a 64-bit hash of other names, the same in every process."""
-    # equal numbers of any type are the same node for networkx
+    # equal values of any type are the same node for networkx
     if isinstance(name, int | float | np.integer | np.floating | np.bool_) and 0 <= name < 2**62 and name == int(name):
         return int(name)
     return int.from_bytes(blake2b(_spell_name(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -107,7 +107,7 @@ def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
     if is_tobit:
         levels = levels[[0, -1]]
     if levels[0] == levels[-1]:
-        # models need two levels, and large numbers a distance that is above their rounding
+        # models need two levels, and large values a distance that is above their rounding
         return np.array([levels[0], levels[0] + max(1.0, abs(levels[0]))])
     return levels
 
