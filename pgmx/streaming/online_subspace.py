@@ -365,7 +365,7 @@ class OnlineSubspace(StreamLearner):
         return cells.starts, cells.columns, cells.codes, values
 
     def _record_values(self, values: np.ndarray) -> np.ndarray:
-        """Return the values that the model tells apart: those of a tobit censored at its bounds."""
+        """Return the values as the model records them: those of a tobit are censored at its bounds."""
         if not self._is_tobit:
             return values
         low, high = self.levels_

@@ -1,7 +1,7 @@
 """Gradraker on the nodes of real and growing graphs, compared with baselines that see whole graphs, and inverted codes.
 
-    python tests/benchmarks/streaming_gradraker.py labels|values|losses|settings|temperature|synthetic|adaptive|speed|inversion \
-        [--draws 20] [--out FILE]
+    python tests/benchmarks/streaming_gradraker.py \
+        labels|values|losses|settings|temperature|synthetic|adaptive|speed|inversion [--draws 20] [--out FILE]
 
 Graphs: ``../shared/data/online``; PGMX_STREAMS names another folder. Means over draws of the M labelled nodes, and
 over five seeds of frequencies; all other nodes are predicted. CPU seconds; set OMP_NUM_THREADS=1.
