@@ -219,7 +219,10 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("svarm", "--out", "m.npz"), "--out m.npz: .npz holds linear dynamical systems, which --method svarm does"),
         (("lds", "--out", "m.bif"), "--out m.bif: the suffix must be one of .npz, .graphml, .json"),
         (("lds", "--window", 5), "--window is for --method tensor-sem, not for lds"),
-        (("hill-climb", "--lags", 2), "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, dynamic, not"),
+        (
+            ("hill-climb", "--lags", 2),
+            "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, dynamic",
+        ),
         (("glasso", "--time-column", "t"), "--time-column is for --method dense-lds"),
         (("dense-lds", "--lam", 1), "--lam is for --method best-choice"),
         (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
