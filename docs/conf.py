@@ -21,6 +21,7 @@ extensions = [
     "mathml",  # formulas that need no script
     "reference",  # pages of the public packages, from their names
     "benchmark_pages",  # tests/benchmarks/*.md as pages
+    "tutorial_pages",  # tutorials/*.ipynb as pages
 ]
 exclude_patterns = ["_build", "_templates", "_extensions", "**/GALLERY_HEADER.rst", "Thumbs.db"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
@@ -95,3 +96,14 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def fill_version(app, docname, source):
+    """Write the version into the front page, whose code blocks take no substitutions."""
+    if docname == "index":
+        source[0] = source[0].replace("@VERSION@", version)
+
+
+def setup(app):
+    """Connect what only this site does."""
+    app.connect("source-read", fill_version)

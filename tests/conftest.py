@@ -21,8 +21,8 @@ CLUSTER_FILES = ("test_cluster", "test_distributed_", "test_parallel_arrays")
 HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
 
 # `--hypothesis-profile=thorough` tries more examples; those of tests with a number of their own: helpers/examples.py.
-settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
-settings.register_profile("pgmx", derandomize=True, deadline=None, max_examples=15)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("pgmx", derandomize=True, deadline=None, max_examples=10)
 settings.load_profile("pgmx")
 
 

@@ -147,6 +147,7 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
 
 
 @pytest.mark.filterwarnings("ignore::pgmx.estimators.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore:fewer than 30 series")  # of the model of one series
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_documents_what_fit_sets(name):
     from pandas import DataFrame

@@ -12,6 +12,8 @@ import pytest
 
 import pgmx
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(pgmx.__file__).parent
 ROOT = Path(__file__).parents[1]
 PUBLIC_PACKAGES = (

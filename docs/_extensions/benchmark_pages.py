@@ -16,6 +16,8 @@ def place_of(target: str) -> str | None:
         return target.removeprefix("docs/")
     if path.parent == PurePosixPath("tests/benchmarks") and path.suffix == ".md":
         return f"benchmarks/{path.name}"
+    if path.parent == PurePosixPath("tutorials") and path.suffix == ".ipynb":
+        return f"tutorials/{path.stem}.md"
     if path.parent == PurePosixPath("tests/benchmarks/results") and path.suffix in (".png", ".svg"):
         return f"benchmarks/{path.name}"
     return None
@@ -55,7 +57,7 @@ def copy_pages(app, config):
 
 def adapt_source(app, docname, source):
     """Adapt the links of a Markdown page in ``docs``, which is also read in the repository."""
-    if app.env.doc2path(docname).suffix == ".md" and not docname.startswith("benchmarks/"):
+    if app.env.doc2path(docname).suffix == ".md" and not docname.startswith(("benchmarks/", "tutorials/")):
         source[0] = adapt_links(source[0], f"docs/{docname}.md", docname)
 
 

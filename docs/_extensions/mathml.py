@@ -13,6 +13,7 @@ from sphinx.util import logging
 #: What LaTeX has and the converter lacks, as patterns, and what stands for it.
 SPELLINGS = {
     r"\\dots\b": r"\\ldots",
+    r"\\iff\b": r"\\Longleftrightarrow",
     r"\\([bB]igg?)(?=\s*(?:[(\[]|\\\{))": r"\\\1l",
     r"\\([bB]igg?)(?=\s*(?:[)\]]|\\\}))": r"\\\1r",
     r"\\[bB]igg?(?=\s*(?:\||\\\|))": "",

@@ -23,6 +23,13 @@ def check_level(significance_level: object) -> float:
     return float(significance_level)
 
 
+def refuse_class(test: object) -> None:
+    """Raise a TypeError for a class, which a user gives in place of an object of it."""
+    if isinstance(test, type):
+        name = test.__name__
+        raise TypeError(f"the test is the class {name}: give an object that is bound to the data, {name}(data)")
+
+
 def order_names(names: Sequence[Hashable]) -> np.ndarray:
     """Return the positions of names in alphabetical order, in which tests number their variables."""
     return np.array(sorted(range(len(names)), key=lambda v: (str(names[v]), type(names[v]).__name__)), dtype=np.int64)

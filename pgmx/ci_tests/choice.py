@@ -6,7 +6,7 @@ from typing import Any
 
 from pgmpy.independencies import IndependenceAssertion, Independencies
 
-from pgmx.ci_tests.base import CITest, check_level
+from pgmx.ci_tests.base import CITest, check_level, refuse_class
 from pgmx.ci_tests.registry import TESTS, find_test, name_default
 from pgmx.data import open_any
 
@@ -30,6 +30,8 @@ def get_ci_test(test: Any = None, data: Any = None) -> Any:
 
     Raises
     ------
+    TypeError
+        If `test` is a class.
     ValueError
         If the name is unknown, data are needed but missing, or `test` is none of these.
 
@@ -47,6 +49,7 @@ def get_ci_test(test: Any = None, data: Any = None) -> Any:
     elif test is None:
         name = ""
     elif callable(test):
+        refuse_class(test)
         return test
     else:
         raise ValueError(f"test must be a name, a test object or a function, got {test!r}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level, check_same_names, is_silent, join_names
-from pgmx.ci_tests.base import CITest, order_names
+from pgmx.ci_tests.base import CITest, order_names, refuse_class
 from pgmx.ci_tests.continuous import open_numbers
 from pgmx.ci_tests.discrete import read_states
 from pgmx.ci_tests.mixed import read_mixed_rows
@@ -89,6 +89,7 @@ def open_tests(
         with _name_choices():
             mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
         warn_of_constant(_list_constant_columns(mixed))
+        _warn_of_mixed(mixed)
         order = order_names(mixed.columns)
         source: IndependenceSource = MixedTests(mixed, kind="moments", order=order, n_jobs=n_jobs)
         return NamedTests(tuple(mixed.columns[v] for v in order), source, name, True, mixed.n_rows, mixed)
@@ -130,6 +131,22 @@ def _list_constant_columns(mixed: MixedTable) -> list:
     floats = zip(mixed.continuous_columns, mixed.numbers, strict=True)
     constant = [name for name, row in floats if np.nanmax(row) == np.nanmin(row)]
     return constant if mixed.table is None else constant + _list_constant(mixed.table, split_marginals(mixed.table))
+
+
+def _warn_of_mixed(mixed: MixedTable) -> None:
+    """Warn of continuous columns that determine each other, in the rows that are complete in all of them."""
+    order = order_names(mixed.continuous_columns)
+    rows = mixed.numbers[order][:, ~np.isnan(mixed.numbers).any(axis=0)]
+    if len(rows) < 2 or rows.shape[1] < 2 or is_silent():
+        return
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    lengths = np.sqrt(np.square(rows).sum(axis=1))
+    varies = np.flatnonzero(lengths > 0)
+    rows = rows[varies] / lengths[varies, None]
+    names = [mixed.continuous_columns[v] for v in order[varies].tolist()]
+    correlation = rows @ rows.T
+    _warn_of_equal(correlation, names)
+    _warn_of_combination(correlation, names, rows.shape[1])
 
 
 def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
@@ -204,6 +221,7 @@ def _open_function(function: Any, data: Any, weights: np.ndarray | None, level: 
             "ci_test must be the name of a test, a test object, or a function (X, Y, Z, significance_level=) -> bool, "
             f"got {function!r}"
         )
+    refuse_class(function)
     if weights is not None:
         raise ValueError("sample_weight is supported for a test by name ('chi_square', ...), not for a function")
     names = tuple(data.names[v] for v in order_names(data.names))

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting as OnlineEdgeGrafting
     from pgmx.estimators.selected_graph import SelectedGraph as SelectedGraph
     from pgmx.estimators.time_series.dense import DenseLDS as DenseLDS
+    from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch as DynamicBayesianNetworkSearch
     from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
     from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
     from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
@@ -66,6 +67,7 @@ _HOMES = {
     "CLIME": "pgmx.estimators.gaussian.clime",
     "ChowLiuForest": "pgmx.estimators.bayesian.chow_liu",
     "DenseLDS": "pgmx.estimators.time_series.dense",
+    "DynamicBayesianNetworkSearch": "pgmx.estimators.time_series.dynamic.search",
     "EdgeGrafting": "pgmx.estimators.markov.edge_grafting",
     "FeatureGrafting": "pgmx.estimators.markov.feature_grafting",
     "FirstHitEdgeGrafting": "pgmx.estimators.markov.first_hit_grafting",

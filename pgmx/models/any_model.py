@@ -14,6 +14,7 @@ from pgmx.fitted import FittedLearner, get_graph, get_model
 from pgmx.inference.named_networks import read_tables
 from pgmx.models.files.discrete import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
+from pgmx.models.files.dynamic import DYNAMIC_TYPE, parse_dynamic
 from pgmx.models.files.formats import (
     check_target,
     explain_unreadable,
@@ -32,6 +33,7 @@ from pgmx.models.files.xdsl import read_xdsl, write_xdsl
 from pgmx.models.gaussian_network import GaussianMarkovNetwork
 from pgmx.models.markov_network import PairwiseMarkovNetwork
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
+from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 
@@ -56,20 +58,23 @@ _TABLE_READERS: dict[str, Callable[[bytes], DiscreteBayesianNetwork]] = {
 
 
 def save_model(
-    model: nx.Graph | LinearDynamicalSystem | FittedLearner, path: str | os.PathLike, format: str | None = None
+    model: nx.Graph | LinearDynamicalSystem | DynamicBayesianNetwork | FittedLearner,
+    path: str | os.PathLike,
+    format: str | None = None,
 ) -> Path:
     """Write a graph or a fitted network to a file.
 
     Parameters
     ----------
-    model : networkx.Graph, LinearDynamicalSystem or fitted learner
+    model : networkx.Graph, LinearDynamicalSystem, DynamicBayesianNetwork or fitted learner
         A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin) and xdsl (GeNIe); for graphml and json also a
         ``DAG``, ``PDAG``, ``PAG`` or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
         ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
         any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
         graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
-        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. For a learner, its `model_` is written, or its
-        `graph_` if the format cannot hold the parameters. The object is not changed.
+        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``; for json a ``DynamicBayesianNetwork``, for bif the
+        network of the first rows of a discrete one. For a learner, its `model_` is written, or its `graph_` if the
+        format cannot hold the parameters. The object is not changed.
     path : str or path
         The file to write; an existing file is replaced. An additional suffix ``.gz``, as in ``asia.bif.gz``, compresses
         it; npz is always compressed.
@@ -106,6 +111,10 @@ def save_model(
     graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, with names as text. json
     holds it as the list [name, lag]. Both keep every bit of the edge attributes.
 
+    json holds a ``DynamicBayesianNetwork`` with its transition and prior networks, each as a
+    ``ConditionalGaussianNetwork``. bif holds the network of its first L + 1 rows, with the variables ``name@t-lag``;
+    ``DynamicBayesianNetwork.load`` reads it as one with a prior network.
+
     json holds a ``ConditionalGaussianNetwork`` with the `distributions` that ``custom.fit`` of R's bnlearn accepts. A
     discrete variable has ``levels`` and ``prob``, an array over its levels and the levels of each parent. A continuous
     variable has ``sd`` and ``coef``: a row of intercepts, a row per continuous parent, and a column per configuration
@@ -129,10 +138,11 @@ def save_model(
     # Before anything is computed: a wrong path is refused at once.
     path, format = check_target(path, format, FORMATS)
     model = _choose_result(model, format)
-    if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem) and format in model._writers:
+    if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem | DynamicBayesianNetwork) and format in model._writers:
         return model.save(path, format)
-    if isinstance(model, LinearDynamicalSystem):
-        raise TypeError(f"{format} holds no LinearDynamicalSystem; use npz, or save the graph of to_networkx()")
+    if isinstance(model, LinearDynamicalSystem | DynamicBayesianNetwork):
+        formats = " or ".join(model._writers)
+        raise TypeError(f"{format} holds no {type(model).__name__}; use {formats}, or save the graph of to_networkx()")
     if not isinstance(model, nx.Graph) or model.is_multigraph():
         raise TypeError(
             f"expected a pgmpy network, DAG, PDAG, networkx graph or fitted learner; got {type(model).__name__}"
@@ -183,7 +193,9 @@ def _write(path: Path, raw: bytes) -> Path:
     return path
 
 
-def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph | LinearDynamicalSystem:
+def read_model(
+    path: str | os.PathLike, format: str | None = None
+) -> nx.Graph | LinearDynamicalSystem | DynamicBayesianNetwork:
     """Read a network from bif, xmlbif, net, xdsl or uai, or from json or npz of `save_model`.
 
     Parameters
@@ -196,7 +208,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
 
     Returns
     -------
-    networkx.Graph or LinearDynamicalSystem
+    networkx.Graph, LinearDynamicalSystem or DynamicBayesianNetwork
         A ``DiscreteBayesianNetwork`` from bif, xmlbif, net and xdsl, with text for names and states and the escapes of
         `save_model` decoded; from json the result of `read_json`; from npz a ``PairwiseMarkovNetwork``, a
         ``GaussianMarkovNetwork`` or a ``LinearDynamicalSystem``; from graphml a ``TimeSeriesGraph``; from uai a
@@ -265,7 +277,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
         return _TABLE_READERS[format](raw)
 
 
-def read_json(path: str | Path) -> nx.Graph:
+def read_json(path: str | Path) -> nx.Graph | DynamicBayesianNetwork:
     """Read a graph or network that `save_model` wrote as json.
 
     Parameters
@@ -275,11 +287,11 @@ def read_json(path: str | Path) -> nx.Graph:
 
     Returns
     -------
-    networkx.Graph
+    networkx.Graph or DynamicBayesianNetwork
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
         their CPDs, ``ConditionalGaussianNetwork``, ``DiscreteMarkovNetwork`` with its factors,
         ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``PAG``,
-        ``DiGraph`` or ``Graph``; nodes, parents and states keep their order.
+        ``DiGraph``, ``Graph`` or ``DynamicBayesianNetwork``; nodes, parents and states keep their order.
 
     Raises
     ------
@@ -308,6 +320,8 @@ def read_json(path: str | Path) -> nx.Graph:
             return ConditionalGaussianNetwork.from_parts(parse_mixed(document))
         if document["type"] == GRAPH_TYPE:
             return TimeSeriesGraph.from_parts(parse_time_series_graph(document))
+        if document["type"] == DYNAMIC_TYPE:
+            return DynamicBayesianNetwork.from_parts(parse_dynamic(document))
         return build_graph(document)
 
 

@@ -77,7 +77,7 @@ def test_tiers_and_roots_direct_edges(weather):
     [
         (
             ("--strategy", "thorough", "--method", "annealing"),
-            "--strategy is for --method hill-climb, mmhc, not for annealing",
+            "--strategy is for --method hill-climb, dynamic, mmhc, not for annealing",
         ),
         (
             ("--max-indegree", "2", "--method", "tan"),
@@ -196,6 +196,17 @@ def test_tests_of_independence_learn_a_network(test, shown, tmp_path):
     text = done("learn", path, *options, "--report", tmp_path / "r.html")
     assert f"({shown} at level 0.005, sets of up to 0 variables)" in text and "rain -- wet" in text
     assert (tmp_path / "r.html").exists()
+
+
+def test_tests_of_incomplete_rows_learn_a_graph_without_parameters(tmp_path):
+    rng = np.random.default_rng(0)
+    rows, path = rng.normal(size=(200, 3)), tmp_path / "rows.csv"
+    rows[:, 1] += rows[:, 0]
+    frame = pd.DataFrame(rows, columns=list("abc")).mask(rng.random(rows.shape) < 0.05)
+    for more in ({}, {"d": rng.integers(0, 2, 200)}):
+        frame.assign(**more).to_csv(path, index=False)
+        text = done("learn", path, "--method", "pc", "--missing", "pairwise", "--out", tmp_path / "g.json")
+        assert "a -- b" in text and "left out: parameters need complete rows: --missing drop" in text
 
 
 @pytest.mark.parametrize("method", ["fci", "rfci"])

@@ -72,6 +72,7 @@ def test_too_many_rows_for_a_part(client, monkeypatch):
     wait_for_idle_workers(client, before)
 
 
+@pytest.mark.slow
 def test_workers_are_free_after_release_and_after_the_table_is_gone(client):
     before = set(keys_at_workers(client))
     far = distribute(draw_frame(300), client).persist()

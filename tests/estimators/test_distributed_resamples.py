@@ -27,6 +27,7 @@ def frame():
     return draw_frame(500, seed=3)
 
 
+@pytest.mark.slow
 def test_resamples_of_parts(client, frame):
     table, whole = distribute(with_empty_part(cut(frame, 3)), client), encode(frame)
     assert same_table(table.draw_rows(5, 2), whole.repeat_rows(count_draws(5, 2, 500)))

@@ -18,7 +18,10 @@ from helpers.gaussian_tables import (
 from pgmx.data import FewValuesWarning
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")  # ties are the point
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning"),  # ties are the point
+]
 
 RNG = np.random.default_rng(7)
 FEW = RNG.normal(size=(40, 4))

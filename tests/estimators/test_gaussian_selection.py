@@ -17,6 +17,8 @@ from oracles import graphical_lasso as oracle
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.base import random_draws
 
+pytestmark = pytest.mark.slow
+
 ROWS = random_rows(8, 120, seed=5, units=True)
 every_selection = pytest.mark.parametrize("selection", ["ebic", "cv", "stars"])
 

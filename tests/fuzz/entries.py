@@ -32,6 +32,7 @@ MODULES = (
     "graph_cases",
     "system_cases",
     "series_cases",
+    "dynamic_cases",
     "equation_cases",
     "gradraker_cases",
     "raker_cases",

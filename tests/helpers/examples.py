@@ -4,6 +4,6 @@ from hypothesis import settings
 
 
 def examples(number):
-    """Try this number of examples with ``--hypothesis-profile=thorough``, and a fifth of them by default."""
-    is_thorough = settings.default.max_examples >= 100
-    return settings(max_examples=number if is_thorough else max(4, number // 5))
+    """Try half of this number of examples with ``--hypothesis-profile=thorough``, and an eighth of them by default."""
+    is_thorough = settings.default.max_examples >= 50
+    return settings(max_examples=max(4, number // (2 if is_thorough else 8)))

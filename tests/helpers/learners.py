@@ -18,6 +18,7 @@ from pgmx.estimators import (
     BlockBootstrap,
     BootstrapStructure,
     ChowLiuForest,
+    DynamicBayesianNetworkSearch,
     EdgeGrafting,
     FeatureGrafting,
     FirstHitEdgeGrafting,
@@ -141,6 +142,7 @@ ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
     HybridSearch: "learns by another learner: estimators/constraint_based/test_hybrid.py",
     MarkovBlanket: "has no network: estimators/constraint_based/test_markov_blanket.py",
+    DynamicBayesianNetworkSearch: "learns from series: estimators/time_series/test_dynamic_contract.py",
     BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }

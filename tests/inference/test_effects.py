@@ -10,7 +10,6 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 
 from oracles import equivalence as oracle
-from pgmx.datasets import load_network
 from pgmx.estimators import GreedyEquivalenceSearch
 from pgmx.graphs.equivalence import cpdag
 from pgmx.inference import possible_effects, total_effects
@@ -75,7 +74,7 @@ def test_total_effects_are_sums_over_paths(rng):
 @pytest.mark.parametrize("knowledge", ["none", "edges", "targets"])
 def test_possible_effects_are_those_of_all_graphs_of_the_class(rng, knowledge):
     n_sets = 0
-    for _ in range(5):
+    for _ in range(3):
         edges = draw_edges(rng, 5, 0.8 if knowledge == "edges" else 0.55)
         targets = [rng.choice(5, 2, replace=False).tolist()] if knowledge == "targets" else []
         compelled = [edge for edge in edges if knowledge == "edges" and rng.random() < 0.2]
@@ -102,7 +101,7 @@ def test_possible_effects_are_those_of_all_graphs_of_the_class(rng, knowledge):
             known = np.where(found.is_unique, values[0], np.nan)
             np.testing.assert_allclose(found.unique_effect, known, atol=1e-9)
             n_sets += len(expected)
-    assert n_sets > 25
+    assert n_sets > 15
 
 
 def test_effects_from_rows_are_regressions(rng):
@@ -132,6 +131,11 @@ def test_a_path_that_cannot_be_directed_has_no_effect(rng):
     assert chain.parents == [set(), {"b"}] and (chain.effects["c"] == 0.0).tolist() == [False, True]
 
 
+def test_parents_of_a_triangle_with_a_known_direction():
+    graph = PDAG([("b", "c")], [("a", "b"), ("a", "c")])
+    assert possible_effects(graph, "a", covariance=np.eye(3) + 0.5).parents == [set(), {"b"}, {"b", "c"}]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -158,7 +162,7 @@ def test_faults_are_named(call, words):
 def test_other_graphs_and_models_are_refused(rng):
     with pytest.raises(TypeError, match="got Graph"):
         possible_effects(nx.Graph(["ab"]), "a", covariance=np.eye(2))
-    with pytest.raises(TypeError, match="got DiscreteBayesianNetwork"):
-        total_effects(load_network("asia"))
+    with pytest.raises(TypeError, match="got DAG"):
+        total_effects(DAG([("a", "b")]))
     with pytest.raises(ValueError, match="'a' has no parameters"):
         total_effects(LinearGaussianBayesianNetwork([("a", "b")]))

@@ -18,7 +18,6 @@ DAGS = list(all_dags(4))
     ("targets", "n_classes"),
     [
         ([[]], 185),
-        ([[], [0, 3]], None),
         ([[0, 1], [1, 2], [3]], None),  # without observational rows
         ([[0], [1], [2], [3]], 543),
     ],

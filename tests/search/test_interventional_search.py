@@ -48,7 +48,7 @@ class AnyGain(SearchTracker):
 
 
 @given(st.integers(0, 2**20), st.integers(2, 4), st.sampled_from(list(KINDS)), st.sampled_from(TARGETS))
-@examples(100)
+@examples(80)
 def test_operators_lead_to_all_neighbouring_classes(seed, n, kind, targets):
     edges = DAGS[n][seed % len(DAGS[n])]
     asked = draw_problem(seed, n, targets, edges)
@@ -66,7 +66,7 @@ def test_operators_lead_to_all_neighbouring_classes(seed, n, kind, targets):
 
 
 @given(st.integers(0, 2**20), st.integers(2, 4), st.sampled_from(TARGETS))
-@examples(25)
+@examples(20)
 def test_the_same_classes_as_enumeration_goes_through(seed, n, targets):
     asked = draw_problem(seed, n, targets)
 

@@ -26,7 +26,7 @@ def learn_bayesian(
 
     _report(where, data, learner, seconds, options, quiet)
     if options["method"] not in HIDDEN_CAUSES:
-        _report_query(data, learner)
+        _report_query(data, learner, options["missing"])
     _write(data, learner, targets)
     report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
 
@@ -98,10 +98,10 @@ def _size(learner) -> str:
     return f"{size} variable{'s' if size != 1 else ''}"
 
 
-def _report_query(data: Data, learner) -> None:
+def _report_query(data: Data, learner, missing: str) -> None:
     say()
     if not data.discrete:
-        _report_mixed_query(data, learner)
+        _report_mixed_query(data, learner, missing)
         return
     cards = [int(card) for card in data.table.cardinalities]
     position = {name: v for v, name in enumerate(data.columns)}
@@ -113,12 +113,15 @@ def _report_query(data: Data, learner) -> None:
     report.answer_lines(ask(learner.model_, *question))
 
 
-def _report_mixed_query(data: Data, learner) -> None:
+def _report_mixed_query(data: Data, learner, missing: str) -> None:
     """Ask a network with continuous variables."""
     from pgmx.models import ConditionalGaussianNetwork
 
     if not has_network(data, learner):
-        report.line("query", "left out: edges from continuous to discrete variables have no parameters")
+        reason = "edges from continuous to discrete variables have no parameters"
+        if missing == "pairwise" and data.table.missing_columns():
+            reason = "parameters need complete rows: --missing drop, or --method hill-climb --missing em"
+        report.line("query", f"left out: {reason}")
         return
     model = learner.model_
     if not isinstance(model, ConditionalGaussianNetwork):
@@ -133,10 +136,11 @@ def _report_mixed_query(data: Data, learner) -> None:
 
 
 def has_network(data: Data, learner) -> bool:
-    """Return whether the learned network has parameters; edges from continuous to discrete variables prevent them."""
-    if not hasattr(type(learner), "model_") and not hasattr(learner, "model_"):
-        return False
-    return data.network is not None and (data.network != "mixed" or hasattr(learner, "model_"))
+    """Return whether the learned network has parameters.
+
+    Edges from continuous to discrete variables prevent them, and tests of incomplete rows with continuous variables.
+    """
+    return data.network is not None and hasattr(learner, "model_")
 
 
 def _write(data: Data, learner, targets: report.Targets) -> None:

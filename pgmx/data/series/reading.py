@@ -73,7 +73,7 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
     settings = SeriesOptions(lags, **options)
     names: tuple | None = None
     parts: list[SeriesRows] = []
-    for key, table in _list_tables(X):
+    for key, table in list_tables(X):
         in_chunks = is_path(table) or is_iterator(table)
         part_names, rows = (_read_all if in_chunks else read_rows)(table, settings, key)
         if names is None:
@@ -100,7 +100,7 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
     return panel
 
 
-def _list_tables(X: Any) -> list[tuple[Any, Any]]:
+def list_tables(X: Any) -> list[tuple[Any, Any]]:
     """Return the tables of a panel with their keys, None for a single one."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         tables = list(X.items())
@@ -235,11 +235,11 @@ def read_rows(
     if options.time_column in columns and options.time_column is not None:
         labels: pd.Index | None = make_labels(columns[options.time_column])
     else:
-        labels = None if index is None or _counts_rows(index, options) else index
+        labels = None if index is None or counts_rows(index, options) else index
     if options.groups is None:
         return names, [SeriesRows(key, values, exogenous, labels)]
     parts = []
-    for group, rows in _list_groups(columns[options.groups], options.groups):
+    for group, rows in list_groups(columns[options.groups], options.groups):
         part_key = group if key is None else (key, group)
         part_labels = None if labels is None else labels[rows]
         parts.append(SeriesRows(part_key, values[rows], exogenous[rows], part_labels))
@@ -280,12 +280,12 @@ def _read_file_chunks(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
                     yield pa.Table.from_batches([batch]).to_pandas()
 
 
-def _counts_rows(index: pd.Index, options: SeriesOptions) -> bool:
+def counts_rows(index: pd.Index, options: SeriesOptions) -> bool:
     """Return whether an index numbers the rows of a table; with groups such numbers belong to no single series."""
     return isinstance(index, pd.RangeIndex) and index.step == 1 and (index.start == 0 or options.groups is not None)
 
 
-def _list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]]:
+def list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]]:
     """Return the values of a column of groups, in the order in which they occur, with their rows."""
     cells = cells.to_pandas() if hasattr(cells, "to_pandas") else cells
     codes, groups = pd.factorize(pd.Series(cells))

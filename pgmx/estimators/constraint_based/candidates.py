@@ -1,5 +1,6 @@
 """The pairs of variables that tests of conditional independence leave as candidates of a search."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
@@ -8,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.checks import caller_level, is_silent, join_names
 from pgmx.ci_tests.sources import NamedTests, name_default_test, open_tests
 from pgmx.data import DiscreteTable, Frame, NumericTable
 from pgmx.data.errors import ChoiceError, StatesChoiceError
+from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import check_row_weights, weights_of_complete_rows
 from pgmx.estimators.base import config
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
@@ -19,6 +22,9 @@ from pgmx.runs.run import Run, StartTime
 from pgmx.search.constraint_based.blankets import BlanketSearch
 from pgmx.search.constraint_based.skeleton import PairKnowledge, find_skeleton, read_pairs
 from pgmx.search.knowledge import read_constraints, read_knowledge
+
+#: Rows on which columns are compared before all rows are.
+_FIRST_ROWS = 256
 
 
 class Candidates(NamedTuple):
@@ -113,11 +119,13 @@ def find_candidates(
     if method == "pc":
         options: dict[str, Any] = {"significance_level": significance_level, "max_size": max_size}
         skeleton = find_skeleton(tests.source, run, knowledge=knowledge, **options)
+        warn_of_functions(tests, skeleton.adjacent)
         return Candidates(tests.names, skeleton.adjacent, sum(skeleton.n_tests))
     search = make_blanket_search(
         tests, method, run, knowledge=knowledge, significance_level=significance_level, max_size=max_size
     )
     pairs = search.find_pairs(lambda n_members: run.record(n_tests=search.n_tests, n_edges=n_members))
+    warn_of_functions(tests, pairs)
     return Candidates(tests.names, pairs | knowledge.required, search.n_tests)
 
 
@@ -140,3 +148,34 @@ def make_blanket_search(
         cells=cells,
         should_stop=run.is_over,
     )
+
+
+# ---- columns that determine others ----
+
+
+def warn_of_functions(tests: NamedTests, adjacent: np.ndarray) -> None:
+    """Warn of discrete variables that are functions of an adjacent variable."""
+    table = tests.table.table if isinstance(tests.table, MixedTable) else tests.table
+    if not isinstance(table, DiscreteTable) or table.is_remote or is_silent():
+        return
+    places = {name: v for v, name in enumerate(table.columns)}
+    codes = {v: table.codes[places[name]] for v, name in enumerate(tests.names) if name in places}
+    pairs = []
+    is_discrete = np.isin(np.arange(len(tests.names)), list(codes))
+    for x, y in np.argwhere(np.triu(adjacent & is_discrete & is_discrete[:, None], 1)).tolist():
+        if all(_is_function(codes[x][:n_rows], codes[y][:n_rows]) for n_rows in (_FIRST_ROWS, table.n_rows)):
+            pairs.append((tests.names[x], tests.names[y]))
+    if pairs:
+        warnings.warn(
+            f"pairs of columns of which one is a function of the other: {join_names(pairs)}. Given the other, it is "
+            "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
+            "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def _is_function(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether one of two coded columns determines the other, and neither is constant."""
+    n_x, n_y = len(np.unique(x)), len(np.unique(y))
+    n_pairs = len(np.unique(x.astype(np.int64) << 32 | y))
+    return min(n_x, n_y) > 1 and n_pairs == max(n_x, n_y)

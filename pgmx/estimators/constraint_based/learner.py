@@ -15,7 +15,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.ci_tests import get_ci_test as get_pgmpys_test
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level, is_number, is_silent, join_names
+from pgmx.checks import caller_level, is_number, is_silent
 from pgmx.ci_tests import IndependenceMatch
 from pgmx.ci_tests.registry import find_test
 from pgmx.ci_tests.sources import NamedTests, open_tests
@@ -31,14 +31,12 @@ from pgmx.estimators.base import (
     config,
 )
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
+from pgmx.estimators.constraint_based.candidates import warn_of_functions
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SkeletonProgress
 from pgmx.runs.run import Run
 from pgmx.search.constraint_based.skeleton import PairKnowledge, Skeleton, find_skeleton, read_pairs, run_level_in_order
 from pgmx.search.knowledge import EdgeConstraints, read_constraints, read_knowledge
-
-#: Rows on which columns are compared before all rows are.
-_FIRST_ROWS = 256
 
 
 class ConstraintLearner(BaseStructureLearner):
@@ -172,7 +170,7 @@ class ConstraintLearner(BaseStructureLearner):
                     run_level=in_order() if self._takes_order() else None,
                     ends_run=self._ends_with_skeleton,
                 )
-                _warn_of_functions(tests, skeleton.adjacent)
+                warn_of_functions(tests, skeleton.adjacent)
                 _warn_of_few_rows(tests, skeleton, knowledge)
                 self._results = {}
                 self._names, self.ci_test_ = names, tests.label
@@ -191,6 +189,11 @@ class ConstraintLearner(BaseStructureLearner):
     def _open_tests(self, opened: Any, sample_weight: ArrayLike | None) -> NamedTests:
         test = self.ci_test
         if self._independencies is not None:
+            if not hasattr(self._independencies, "get_assertions"):
+                raise TypeError(
+                    "independencies must be an Independencies object of pgmpy.independencies, got "
+                    f"{self._independencies!r}"
+                )
             test = IndependenceMatch(self._independencies)
         elif isinstance(test, str) and test.lower() == "independence_match":
             raise ValueError("ci_test='independence_match' needs independencies: fit(X, independencies=...)")
@@ -311,25 +314,6 @@ def read_fdr(fdr: Any) -> tuple[str, float] | None:
     return kind, float(rate)
 
 
-def _warn_of_functions(tests: NamedTests, adjacent: np.ndarray) -> None:
-    """Warn of discrete variables that are functions of an adjacent variable."""
-    if not isinstance(tests.table, DiscreteTable) or tests.table.is_remote or is_silent():
-        return
-    table = tests.table
-    codes = [table.codes[table.index(name)] for name in tests.names]
-    pairs = []
-    for x, y in np.argwhere(np.triu(adjacent, 1)).tolist():
-        if all(_is_function(codes[x][:n_rows], codes[y][:n_rows]) for n_rows in (_FIRST_ROWS, table.n_rows)):
-            pairs.append((tests.names[x], tests.names[y]))
-    if pairs:
-        warnings.warn(
-            f"pairs of columns of which one is a function of the other: {join_names(pairs)}. Given the other, it is "
-            "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
-            "pair",
-            stacklevel=caller_level(),
-        )
-
-
 def _warn_of_few_rows(tests: NamedTests, skeleton: Skeleton, knowledge: PairKnowledge) -> None:
     """Warn if there are too few rows for any test, so that all pairs stay adjacent."""
     n_tests = skeleton.n_tests
@@ -339,10 +323,3 @@ def _warn_of_few_rows(tests: NamedTests, skeleton: Skeleton, knowledge: PairKnow
             "adjacent: give more rows",
             stacklevel=caller_level(),
         )
-
-
-def _is_function(x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether one of two coded columns determines the other, and neither is constant."""
-    n_x, n_y = len(np.unique(x)), len(np.unique(y))
-    n_pairs = len(np.unique(x.astype(np.int64) << 32 | y))
-    return min(n_x, n_y) > 1 and n_pairs == max(n_x, n_y)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import networkx as nx
+import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
@@ -21,7 +22,12 @@ from pgmx.estimators.base import (
     config,
 )
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
-from pgmx.estimators.constraint_based.candidates import make_blanket_search, open_learner_tests, read_pair_knowledge
+from pgmx.estimators.constraint_based.candidates import (
+    make_blanket_search,
+    open_learner_tests,
+    read_pair_knowledge,
+    warn_of_functions,
+)
 from pgmx.runs.progress import ProgressBar, SkeletonProgress
 from pgmx.runs.run import Run
 from pgmx.search.constraint_based.blankets import METHODS
@@ -266,6 +272,10 @@ class MarkovBlanket(BaseStructureLearner):
                 run.record(n_tests=search.n_tests, n_edges=sum(map(len, found.values())))
         if self.target is None:
             found = {name: {other for other in found[name] if name in found[other]} for name in names}
+        pairs = np.zeros((len(names), len(names)), dtype=bool)
+        for name, members in found.items():
+            pairs[ids[name], [ids[other] for other in members]] = True
+        warn_of_functions(tests, pairs | pairs.T)
         self.blankets_ = {name: [other for other in names if other in found[name]] for name in found}
         self.n_tests_ = search.n_tests
         self._names, self._results = names, {}

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx.ci_tests.sources import NamedTests
 from pgmx.data import DiscreteTable, Frame, NumericTable
-from pgmx.data.mixed import read_mixed
+from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.numeric import make_numeric_table
 from pgmx.data.weights import weights_of_complete_rows
 from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
@@ -40,24 +40,24 @@ def keep_data(
 ) -> LateScoring:
     """Return the data of the tests, or of a frame that a function was asked about, in a form that stays valid."""
     table: Any = tests.table
+    refusal = ""
     if table is None and isinstance(opened, Frame):
-        floats = len(opened.float_columns)
-        if floats == opened.n_columns:
-            table = make_numeric_table(opened, missing)
-        elif floats:
-            table = read_mixed(opened, state_names=state_names, missing=missing)
-        else:
-            table = opened.encode(state_names=state_names, missing=missing)
-    table = opened if table is None else table
+        try:
+            table = _copy_rows(opened, missing, state_names)
+        except ValueError as error:  # the function has answered about these data
+            refusal = str(error)
+    table = opened if table is None and not refusal else table
     names = list(opened.names)
     if sample_weight is not None:
         weights = np.asarray(sample_weight)
         sample_weight = weights_of_complete_rows(weights, opened) if missing == "drop" else weights
 
     def make() -> Any:
+        if refusal:
+            raise AttributeError(f"model_ needs data that a network can be fitted to: {refusal}")
         if isinstance(table, DiscreteTable):
             return resolve_scoring("bic", table, state_names=None, missing=missing, n_jobs=None)
-        if isinstance(table, NumericTable) and table.has_missing:
+        if _is_incomplete(table):
             raise AttributeError(
                 "model_ needs complete rows of continuous variables: use missing='drop', or fit the parameters of the "
                 "graph with HillClimbSearch(missing='em', required_edges=dag_.edges(), candidate_edges=dag_.edges())"
@@ -69,6 +69,24 @@ def keep_data(
         return MixedScoring(of_table, of_table.mixed)
 
     return LateScoring(make)
+
+
+def _is_incomplete(table: NumericTable | MixedTable) -> bool:
+    """Return whether values of a table with continuous columns are missing."""
+    if isinstance(table, NumericTable):
+        return table.has_missing
+    has_marks = table.table is not None and (table.table.missing_codes >= 0).any()
+    return bool(has_marks or np.isnan(table.numbers).any())
+
+
+def _copy_rows(frame: Frame, missing: str, state_names: dict | None) -> DiscreteTable | NumericTable | MixedTable:
+    """Return the rows of a frame as a table for the kind of its columns."""
+    n_continuous = len(frame.float_columns)
+    if n_continuous == frame.n_columns:
+        return make_numeric_table(frame, missing)
+    if n_continuous:
+        return read_mixed(frame, state_names=state_names, missing=missing)
+    return frame.encode(state_names=state_names, missing=missing)
 
 
 def _bind_numbers(table: NumericTable, names: list, weights: Any) -> GaussianScoring:

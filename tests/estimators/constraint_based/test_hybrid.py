@@ -30,6 +30,7 @@ def pairs_of(graph):
     return {frozenset(edge) for edge in graph.edges()}
 
 
+@pytest.mark.filterwarnings("ignore:pairs of columns of which one is a function")
 @parametrize_with_checks([HybridSearch()])
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -34,6 +34,7 @@ def oracle(x, y, z, significance_level):
     return are_d_separated(parents, ids[x], ids[y], {ids[v] for v in z})
 
 
+@pytest.mark.filterwarnings("ignore:pairs of columns of which one is a function")
 @parametrize_with_checks([MarkovBlanket()])
 def test_scikit_learn(estimator, check):
     check(estimator)

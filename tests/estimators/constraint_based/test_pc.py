@@ -189,6 +189,12 @@ def test_known_independences(rng):
     assert PC().fit(frame, None, model.get_independencies()).skeleton_.number_of_edges() == 4
     with pytest.raises(ValueError, match="independencies"):
         PC(ci_test="independence_match").fit(frame)
+    with pytest.raises(TypeError, match="Independencies object of pgmpy.independencies, got 'a'"):
+        PC().fit(frame, independencies="a")
+    unknown = PC().fit(pd.DataFrame(np.nan, index=range(3), columns=list("abcde")), None, model.get_independencies())
+    assert set(unknown.graph_.edges()) == set(pc.graph_.edges())  # only the names of the columns count
+    with pytest.raises(AttributeError, match="model_ needs data .* missing values"):
+        _ = unknown.model_
 
 
 # ---- knowledge ----
@@ -300,13 +306,19 @@ def test_constant_columns_get_no_edges(rng):
 
 
 def test_columns_that_determine_each_other_are_named(rng):
-    states, numbers = draw_states(rng), draw_numbers(rng)
+    states, numbers = draw_states(rng), draw_numbers(rng, 600)
     with pytest.warns(UserWarning, match=r"function of the other: .*'b', 'g'"):
         PC().fit(states.assign(g=1 - states["b"] % 2))
     with pytest.warns(UserWarning, match=r"correlation 1 or -1: .*'b', 'g'"):
         PC().fit(numbers.assign(g=-2 * numbers["b"]))
     with pytest.warns(UserWarning, match=r"linearly: 'a', 'b', 'g'"):
         PC().fit(numbers.assign(g=numbers["b"] + numbers["a"]))
+    mixed = states[["a", "b"]].join(numbers[["e", "f"]])
+    with pytest.warns(UserWarning, match=r"correlation 1 or -1: .*'e', 'g'"):
+        PC().fit(mixed.assign(g=-2 * numbers["e"]))
+    for learner in (PC(), MarkovBlanket(), MMHC(), HybridSearch(restrict="iamb")):
+        with pytest.warns(UserWarning, match=r"function of the other: \('b', 'g'\)"):
+            learner.fit((mixed if isinstance(learner, PC) else states).assign(g=1 - states["b"] % 2))
 
 
 def test_missing_values(rng):
@@ -323,8 +335,10 @@ def test_missing_values(rng):
             pair = PC().fit(holes[[u, v]].dropna().reset_index(drop=True))
             p_value = pair.edge_p_values_[frozenset((u, v))]
             assert pairwise.edge_p_values_[frozenset((u, v))] == pytest.approx(p_value, rel=1e-9)
-    with pytest.raises(AttributeError, match="complete rows"):
-        _ = pairwise.model_
+    mixed = PC(missing="pairwise").fit(holes[["b"]].join(draw_states(rng, len(holes))[["a"]].astype("Int64")))
+    for learner in (pairwise, mixed):
+        with pytest.raises(AttributeError, match="complete rows"):
+            _ = learner.model_
 
 
 @pytest.mark.parametrize("cls", [PC, MMHC, MarkovBlanket, HybridSearch])
@@ -370,6 +384,7 @@ def test_mixed_data(rng):
     [
         ({"ci_test": "chi"}, "chi_square"),
         ({"ci_test": 3}, "ci_test"),
+        ({"ci_test": ChiSquare}, r"the class ChiSquare: give an object .* ChiSquare\(data\)"),
         ({"ci_test": lambda X, Y, Z, significance_level: 1}, "True or False"),
         ({"orient_rule": "max"}, "majority"),
         ({"variant": "fast"}, "stable"),

@@ -2,4 +2,11 @@
 
 - `columns`: names of lagged columns, and the two networks as families over them, checked
 - `network`: the class, its conversions and files
+- `two_slices`: pgmpy's class, and the Bayesian network of the first rows
+- `forecasts`: methods on tables of series: forecasts, likelihoods, one-step predictions, simulation
+- `panel`: series of a table in the codes of a network
+- `exact_rows`: exact answers for the rows of a panel, by one of the next two modules
+- `discrete_filter`: probabilities of discrete series, row by row
+- `gaussian_filter`: means and covariances of linear Gaussian series, row by row
+- `simulation`: draws of series
 """

@@ -121,17 +121,17 @@ class Slices:
 
     def parts(self, positions: Sequence[int]) -> MixedParts:
         """Return the network of some columns, all parents of which are among them."""
-        place = {position: k for k, position in enumerate(positions)}
-        families = []
-        for position in positions:
-            family: Any = self.families.families[position]
-            changes = {"discrete_parents": tuple(place[p] for p in family.discrete_parents)}
-            if hasattr(family, "continuous_parents"):
-                changes["continuous_parents"] = tuple(place[p] for p in family.continuous_parents)
-            families.append(family._replace(**changes))
-        states = [self.states[position] for position in positions]
-        cards = tuple(0 if own is None else len(own) for own in states)
-        return MixedParts([self.columns.labels[p] for p in positions], states, MixedFamilies(cards, tuple(families)))
+        return take_variables(MixedParts(self.columns.labels, self.states, self.families), positions)
+
+
+def take_variables(parts: MixedParts, chosen: Sequence[int]) -> MixedParts:
+    """Return the network of some variables, all parents of which are among them."""
+    place = [-1] * len(parts.names)
+    for k, v in enumerate(chosen):
+        place[v] = k
+    families = tuple(_move_family(parts.families.families[v], place) for v in chosen)
+    names, states = [parts.names[v] for v in chosen], [parts.states[v] for v in chosen]
+    return MixedParts(names, states, MixedFamilies(tuple(parts.families.cards[v] for v in chosen), families))
 
 
 def make_slices(columns: Columns, transition: MixedParts, prior: MixedParts | None) -> Slices:
@@ -144,9 +144,9 @@ def make_slices(columns: Columns, transition: MixedParts, prior: MixedParts | No
     ):
         if parts is None:
             continue
-        numbers = [place.get(label) for label in parts.names]
+        numbers = [place.get(label, -1) for label in parts.names]
         for number, label in zip(numbers, parts.names, strict=True):
-            if number is None or (what == "prior network" and number not in columns.past):
+            if number < 0 or (what == "prior network" and number not in columns.past):
                 raise ValueError(
                     f"the {what} has the column {label!r}: it models the columns "
                     f"{join_names([columns.labels[v] for v in wanted])}"
@@ -169,7 +169,7 @@ def make_slices(columns: Columns, transition: MixedParts, prior: MixedParts | No
 
 
 def _move_family(family: Any, numbers: Sequence[int]) -> Any:
-    """Return a family with the positions of its parents among the columns."""
+    """Return a family with other positions of its parents."""
     changes = {"discrete_parents": tuple(numbers[p] for p in family.discrete_parents)}
     if hasattr(family, "continuous_parents"):
         changes["continuous_parents"] = tuple(numbers[p] for p in family.continuous_parents)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Self
 
+import pgmpy.models
+
+from pgmx.fitted import get_model
+from pgmx.models.base import FileMixin
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
+from pgmx.models.files.discrete import read_bif, write_bif
+from pgmx.models.files.dynamic import DYNAMIC_READERS, DYNAMIC_WRITERS, DynamicParts
 from pgmx.models.files.mixed import MixedParts
+from pgmx.models.mixed.network import ConditionalGaussianNetwork
 from pgmx.models.time_series.dynamic.columns import Columns, make_network, make_slices, read_columns, read_network
+from pgmx.models.time_series.dynamic.forecasts import DynamicForecasts
+from pgmx.models.time_series.dynamic.two_slices import make_pgmpy, read_first_rows, read_pgmpy
 from pgmx.models.time_series.graph import TimeSeriesGraph
 
 
-class DynamicParts(NamedTuple):
-    """The fields of a dynamic network: its two networks over lagged columns, and how tables hold its series."""
-
-    names: tuple[Hashable, ...]
-    lags: int
-    static_columns: tuple[Hashable, ...]
-    transition: MixedParts
-    prior: MixedParts | None
-    groups: Hashable | None = None
-    time_column: Hashable | None = None
-    name: str = ""
-
-
-class DynamicBayesianNetwork:
+class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
     r"""A dynamic Bayesian network of any order: a network of each row of a series given the rows before it.
 
     .. math:: p(x_0, \ldots, x_T \mid s) = p(x_0, \ldots, x_{L-1} \mid s)
@@ -97,6 +94,10 @@ class DynamicBayesianNetwork:
     DynamicBayesianNetwork(1 variable, 1 lag, 1 edge, first row given)
     """
 
+    _writers = DYNAMIC_WRITERS | {"bif": lambda network: write_bif(network, "bif")}
+    _readers = DYNAMIC_READERS | {"bif": lambda raw: read_first_rows(read_bif(raw, "bif"))}
+    _description = "a dynamic Bayesian network"
+
     def __init__(
         self,
         transition: Any,
@@ -120,6 +121,35 @@ class DynamicBayesianNetwork:
         self._parts = parts
         self._columns = Columns(parts.names, parts.lags, parts.static_columns)
         self._slices = make_slices(self._columns, parts.transition, parts.prior)
+
+    @classmethod
+    def from_network(cls, network: Any) -> Self:
+        """Make a network from another one.
+
+        Parameters
+        ----------
+        network : pgmpy.models.DynamicBayesianNetwork, DynamicBayesianNetwork or fitted learner
+            A discrete network of pgmpy with its CPDs; nodes (name, 0) are the first row. If one of the two nodes of a
+            variable has no CPD, and the other one no parent in another slice, they have the same CPD, as in pgmpy.
+
+        Returns
+        -------
+        DynamicBayesianNetwork
+            A network with the same probabilities.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the network is of another kind, or a node has no CPD.
+        """
+        network = get_model(network)
+        if isinstance(network, DynamicBayesianNetwork):
+            return cls.from_parts(network.parts())
+        if not isinstance(network, pgmpy.models.DynamicBayesianNetwork):
+            raise TypeError(
+                f"network must be a DynamicBayesianNetwork or a fitted learner of one, got {type(network).__name__}"
+            )
+        return cls.from_parts(read_pgmpy(network))
 
     # ---- variables and parameters ----
 
@@ -192,6 +222,74 @@ class DynamicBayesianNetwork:
         )
         return graph
 
+    def to_pgmpy(self) -> pgmpy.models.DynamicBayesianNetwork:
+        """Return a discrete network of one lag as an object of pgmpy's class.
+
+        Returns
+        -------
+        pgmpy.models.DynamicBayesianNetwork
+            A network with the CPDs of both slices: nodes (name, 0) are the first row, (name, 1) the second one. pgmpy's
+            slices have the same inner edges, so CPDs have the parents of both; a static column is a variable that keeps
+            its value. Without a prior network the first slice has the marginal distributions in the transition network.
+
+        Raises
+        ------
+        ValueError
+            If there are several lags or continuous variables, or the edges of the prior and of the transition network
+            form a cycle together.
+        """
+        return make_pgmpy(self._slices)
+
+    def to_bayesian_network(self) -> Any:
+        """Return the network of the first L + 1 rows of a series and of the static columns.
+
+        Returns
+        -------
+        DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
+            A network of :mod:`pgmx.models` over the columns ``name@t-lag`` and the static columns. Row 0 has lag L, and
+            row L lag 0. Without a prior network the first L rows have their marginal distributions in the transition
+            network.
+        """
+        return make_network(self._slices.parts(range(len(self._columns.labels))))
+
+    # ---- files and comparison ----
+
+    @classmethod
+    def from_parts(cls, parts: DynamicParts) -> Self:
+        """Make a network from the fields that files hold; they are checked."""
+        network = cls.__new__(cls)
+        columns = read_columns(parts.transition, parts.lags, parts.static_columns, parts.names)
+        network._set_parts(parts._replace(names=columns.names, static_columns=columns.static))
+        return network
+
+    def parts(self) -> DynamicParts:
+        """Return the fields that files hold."""
+        return self._parts
+
+    def _parts_for(self, format: str) -> Any:
+        """Return the network of the first rows for bif, else the fields."""
+        if format != "bif":
+            return self._parts
+        network = self.to_bayesian_network()
+        if not isinstance(network, DiscreteBayesianNetwork):
+            raise TypeError("bif holds discrete networks, and this one has continuous variables; use json")
+        return network
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DynamicBayesianNetwork):
+            return False
+        if self._columns != other._columns or (self.groups, self.time_column) != (other.groups, other.time_column):
+            return False
+        pairs = ((own.parts().transition, own.parts().prior) for own in (self, other))
+        return all(_are_equal(one, another) for one, another in zip(*pairs, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.lags, self.static_columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # cached values can be recomputed
+        return {name: self.__dict__[name] for name in ("_parts", "_columns", "_slices")}
+
     def __repr__(self) -> str:
         n_edges = sum(len(self._slices.families.parents[v]) for v in self._columns.present)
         counts = (("variable", len(self.names)), ("lag", self.lags), ("edge", n_edges))
@@ -199,3 +297,9 @@ class DynamicBayesianNetwork:
         first = "first row" if self.lags == 1 else f"first {self.lags} rows"
         words.append(f"{first} {'given' if self._parts.prior is None else 'modelled'}")
         return f"DynamicBayesianNetwork({', '.join(words)})"
+
+
+def _are_equal(one: MixedParts | None, other: MixedParts | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return ConditionalGaussianNetwork.from_parts(one) == ConditionalGaussianNetwork.from_parts(other)

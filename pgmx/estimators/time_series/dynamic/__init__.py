@@ -1,0 +1,1 @@
+"""The learner of dynamic Bayesian networks: its options and results, its knowledge of edges, the rows it scores."""

@@ -1,0 +1,89 @@
+"""What the learner of dynamic Bayesian networks keeps of the contract of all learners."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from helpers.dynamic_panels import draw_panel
+from pgmx.estimators import BaseStructureLearner, DynamicBayesianNetworkSearch
+
+# of the model of few series
+pytestmark = pytest.mark.filterwarnings("ignore:fewer than 30 series")
+
+
+def make_learner(data=None, **options):
+    return DynamicBayesianNetworkSearch(data, groups="id", time_column="t", **options)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([DynamicBayesianNetworkSearch()])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_constructor():
+    first, *others = inspect.signature(DynamicBayesianNetworkSearch).parameters.values()
+    assert (first.name, first.default) == ("data", None)
+    assert {parameter.kind for parameter in others} == {inspect.Parameter.KEYWORD_ONLY}
+    assert set(vars(DynamicBayesianNetworkSearch())) == {"data", *(parameter.name for parameter in others)}
+    assert issubclass(DynamicBayesianNetworkSearch, BaseStructureLearner)
+
+
+def test_both_faces_clones_and_pickles_learn_the_same():
+    panel = draw_panel()
+    before = copy.deepcopy(panel)
+    learner = make_learner(panel, lags=2)
+    graph = learner.estimate()
+    assert set(graph.nodes) == {(name, lag) for name in "abcs" for lag in range(3)}
+    assert clone(learner).fit(panel).graph_.edges == graph.edges
+    assert pickle.loads(pickle.dumps(learner)).graph_.edges == graph.edges
+    assert learner.variables_ == list("abcs")
+    pd.testing.assert_frame_equal(panel, before, check_exact=True)
+
+
+def test_score_is_the_mean_log_density_of_a_row():
+    panel = draw_panel()
+    learner = make_learner(static_columns=["s"], pseudo_counts=0).fit(panel)
+    # without a penalty, the score of the training data is the maximum log-likelihood
+    cost = 0.5 * np.log(learner.n_rows_)
+    sizes = [np.prod([len(learner.model_.states[u]) for u, _ in learner.graph_.predecessors((v, 0))]) for v in "abc"]
+    likelihood = learner.score_ + cost * 2 * np.sum(sizes)
+    assert learner.score(panel) == pytest.approx(likelihood / learner.n_rows_, rel=1e-10)
+
+
+def test_threads_and_restarts_learn_the_same():
+    panel = draw_panel()
+    alone = make_learner(n_restarts=3, instantaneous=True).fit(panel)
+    together = make_learner(n_restarts=3, instantaneous=True, n_jobs=2).fit(panel)
+    np.testing.assert_array_equal(alone.edges_, together.edges_)
+    assert alone.score_ == together.score_
+
+
+def test_a_run_is_recorded_stopped_and_resumed(tmp_path):
+    panel = draw_panel()
+    whole = make_learner(instantaneous=True).fit(panel)
+    assert whole.history_["score"][-1] == pytest.approx(whole.score_, rel=1e-12)
+    options = {"instantaneous": True, "checkpoint": tmp_path / "run", "checkpoint_every": 0}
+    assert make_learner(**options, max_iter=1).fit(panel).stopped_by_ == "max_iter"
+    resumed = make_learner(**options).fit(panel)
+    np.testing.assert_array_equal(resumed.edges_, whole.edges_)
+    assert (resumed.score_, resumed.n_iter_) == (whole.score_, whole.n_iter_)
+
+
+def test_files_arrow_tables_and_arrays(tmp_path):
+    panel = draw_panel()
+    learner = make_learner(static_columns=["s"]).fit(panel)
+    panel.to_csv(tmp_path / "panel.csv", index=False)
+    panel.to_parquet(tmp_path / "panel.parquet")
+    for data in (tmp_path / "panel.csv", tmp_path / "panel.parquet", iter([panel[:100], panel[100:]])):
+        assert make_learner(static_columns=["s"]).fit(data).score_ == learner.score_
+    array = panel.loc[panel["id"] == "g0", list("abc")]
+    of_array = DynamicBayesianNetworkSearch().fit(array.to_numpy())
+    assert of_array.score_ == DynamicBayesianNetworkSearch().fit(array).score_
+    assert of_array.variables_ == ["x0", "x1", "x2"]

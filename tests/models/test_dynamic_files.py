@@ -1,0 +1,133 @@
+"""Dynamic Bayesian networks as objects of pgmpy, and in files."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DynamicBayesianNetwork as PgmpyNetwork
+
+import pgmx.models.pgmpy_estimators  # noqa: F401 (pgmpy.inference imports pgmpy.estimators, with a warning)
+from pgmx.models import DynamicBayesianNetwork, read_model, save_model
+from tests.helpers.dynamic_networks import draw_dynamic_network
+from tests.oracles.dynamic_networks import enumerate_series
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in divide:RuntimeWarning")  # pgmpy divides by zeros
+@pytest.mark.parametrize("prior", [True, False])
+def test_answers_equal_those_of_pgmpy(prior):
+    rng = np.random.default_rng(7)
+    model = draw_dynamic_network(rng, {"a": 2, "b": 3}, 1, {"s": 2}, prior=prior)
+    from pgmpy.inference import DBNInference
+
+    network = model.to_pgmpy()
+    assert network.check_model()
+    history = model.simulate(2, history=None if prior else make_history()).drop(columns=["series", "time"])
+    inference = DBNInference(network)
+    known = {(name, t): history[name].iloc[t] for t in range(2) for name in ("a", "b", "s")}
+    values = model.forecast(history, 2).values
+    for step in range(2):
+        for name in ("a", "b"):
+            answer = inference.forward_inference([(name, 2 + step)], known)[name, 2 + step]
+            # pgmpy numbers the states in its answers
+            assert values[name].iloc[step].tolist() == pytest.approx(answer.values.tolist(), rel=1e-8)
+
+
+def make_history():
+    model = draw_dynamic_network(np.random.default_rng(1), {"a": 2, "b": 3}, 1, {"s": 2})
+    return model.simulate(1).drop(columns=["series", "time"])
+
+
+def test_networks_of_pgmpy_become_ours():
+    model = draw_dynamic_network(np.random.default_rng(3), {"a": 2, "b": 3}, 1)
+    back = DynamicBayesianNetwork.from_network(model.to_pgmpy())
+    joint, other = enumerate_series(model, 2), enumerate_series(back, 2)
+    np.testing.assert_allclose(other, joint, rtol=1e-12)
+    assert DynamicBayesianNetwork.from_network(model) == model
+    # a node without a CPD has the one of the other slice
+    network = PgmpyNetwork([(("a", 0), ("a", 1)), (("a", 0), ("b", 0))])
+    network.add_cpds(
+        TabularCPD(("a", 0), 2, [[0.25], [0.75]]),
+        TabularCPD(("a", 1), 2, [[0.5, 0.125], [0.5, 0.875]], [("a", 0)], [2]),
+        TabularCPD(("b", 0), 2, [[0.5, 0.0], [0.5, 1.0]], [("a", 0)], [2]),
+    )
+    ours = DynamicBayesianNetwork.from_network(network)
+    assert ours.to_networkx().number_of_edges() == 2
+    assert ours.transition.get_cpds("b@t-0").values.tolist() == [[0.5, 0.0], [0.5, 1.0]]
+    with pytest.raises(ValueError, match="'a', 0"):
+        DynamicBayesianNetwork.from_network(PgmpyNetwork([(("a", 0), ("a", 1))]))
+    with pytest.raises(TypeError, match="network must be"):
+        DynamicBayesianNetwork.from_network(3)
+
+
+def test_what_pgmpy_does_not_have_is_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="lag 1 only"):
+        draw_dynamic_network(rng, {"a": 2}, 2).to_pgmpy()
+    with pytest.raises(ValueError, match="'a@t-1', 'a@t-0' are continuous"):
+        draw_dynamic_network(rng, {"a": 0, "b": 2}, 1).to_pgmpy()
+
+
+@pytest.mark.parametrize("prior", [True, False])
+@pytest.mark.parametrize("cards", [{"a": 2, "b": 3}, {"a": 0, "b": 0}, {"a": 0, "b": 2}])
+def test_json_keeps_every_bit(cards, prior, tmp_path):
+    model = draw_dynamic_network(np.random.default_rng(2), cards, 2, {"s": 2}, prior=prior, groups="id")
+    path = save_model(model, tmp_path / "model.json.gz")
+    back = read_model(path)
+    assert back == model and back.groups == "id" and hash(back) == hash(model)
+    assert DynamicBayesianNetwork.load(path) == model
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert back != draw_dynamic_network(np.random.default_rng(3), cards, 2, {"s": 2}, prior=prior, groups="id")
+
+
+def test_bif_holds_the_network_of_the_first_rows(tmp_path):
+    model = draw_dynamic_network(np.random.default_rng(2), {"a": 2, "b": 3}, 2, {"s": 2})
+    back = DynamicBayesianNetwork.load(save_model(model, tmp_path / "model.bif"))
+    assert set(back.names) == {"a", "b"} and back.static_columns == ("s",) and back.lags == 2
+    history = model.simulate(1, random_state=5).drop(columns=["series", "time"])
+    ours, theirs = model.forecast(history, 3).values, back.forecast(history, 3).values
+    np.testing.assert_allclose(theirs[ours.columns], ours, rtol=1e-12)
+    assert sorted(read_model(tmp_path / "model.bif").nodes()) == sorted(model.to_bayesian_network().nodes())
+    with pytest.raises(TypeError, match="json"):
+        save_model(draw_dynamic_network(np.random.default_rng(2), {"a": 0}), tmp_path / "model.bif")
+    with pytest.raises(TypeError, match="npz"):
+        save_model(model, tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="no column of an earlier row"):
+        DynamicBayesianNetwork.load(write_plain(tmp_path))
+
+
+def write_plain(folder):
+    network = draw_dynamic_network(np.random.default_rng(2), {"a": 2}).prior
+    return save_model(network.__class__.from_network(rename(network)), folder / "plain.bif")
+
+
+def rename(network):
+    copy = network.to_pgmpy().__class__()
+    copy.add_node("a")
+    copy.add_cpds(TabularCPD("a", 2, network.get_cpds("a@t-1").get_values()))
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(lags=0), "number of lags is 0"),
+        (lambda d: d.update(lags=3), "lacks the column"),
+        (lambda d: d.update(names=["a", "c"]), "'c@t-0'|'b@t-"),
+        (lambda d: d.update(names=["a", None]), "the names hold None"),
+        (lambda d: d.update(static_columns=[]), "'s'"),
+        (lambda d: d.update(groups=[1]), "groups is"),
+        (lambda d: d["prior"]["distributions"].pop(), "its prior network: its distributions do not match"),
+        (lambda d: d["transition"]["distributions"][-1]["prob"].pop(), "its transition network: the prob of 'b@t-0'"),
+        (lambda d: d.pop("prior"), "prior"),
+    ],
+)
+def test_damaged_documents_are_named(change, message, tmp_path):
+    model = draw_dynamic_network(np.random.default_rng(2), {"a": 2, "b": 3}, 2, {"s": 2})
+    path = save_model(model, tmp_path / "model.json")
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=f"(?s)model.json is not .*({message})"):
+        read_model(path)
