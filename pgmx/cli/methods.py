@@ -71,7 +71,7 @@ _GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
 _LIMITED = (*BAYESIAN_METHODS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
 
 #: Options with files or names of columns: `tables` reads them and checks them against the table.
-_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
+_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out", "interventions")
 
 #: The criteria for the choice of a penalty, by family.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
@@ -91,6 +91,7 @@ LEARNER_OPTIONS = {
     "discrete_children": [Parameter(_CLIMBS, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
+    "interventions": [Parameter(SEARCHES, "interventions")],
     "start": [Parameter(_CLIMBS, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(_CLIMBS, "max_indegree")],
