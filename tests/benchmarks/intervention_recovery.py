@@ -63,7 +63,9 @@ def main():
     parser.add_argument("--method", choices=["hill-climb", "ges"], default="hill-climb")
     arguments = parser.parse_args()
     make = {"hill-climb": HillClimbSearch, "ges": GreedyEquivalenceSearch}[arguments.method]
-    print("| network | targets | rows | taken as | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | time ratio |")
+    print(
+        "| network | targets | rows | taken as | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | time ratio |"
+    )
     for name in arguments.networks:
         model = load_network(name)
         for size in (1, 2):
