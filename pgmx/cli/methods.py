@@ -82,7 +82,7 @@ _LIMITED = (
 )
 
 #: Options with files or names of columns: `tables` reads them and checks them against the table.
-_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
+_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out", "interventions")
 
 #: The criteria for the choice of a penalty, by family.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
@@ -102,6 +102,7 @@ LEARNER_OPTIONS = {
     "discrete_children": [Parameter(_SCORED_SEARCHES, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb", *DYNAMIC_METHODS], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
+    "interventions": [Parameter(SEARCHES, "interventions")],
     "start": [Parameter(_CLIMBS, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(_SCORED_SEARCHES, "max_indegree")],

@@ -179,6 +179,12 @@ learner_options = join_options(
     ),
     _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),
     _learner_option(
+        "--interventions",
+        "COLUMN",
+        None,
+        "Searches: column with the names of the variables that were set, separated by commas; empty if none.",
+    ),
+    _learner_option(
         "--max-candidates",
         "N",
         _POSITIVE,
@@ -379,6 +385,11 @@ posterior_options = join_options(
         "--max-indegree", metavar="N", type=_COUNT, default=5, show_default=True, help="Largest number of parents."
     ),
     click.option("--candidates", metavar="N", type=_COUNT, help="Number of candidate parents of each variable."),
+    click.option(
+        "--interventions",
+        metavar="COLUMN",
+        help="Column with the names of the variables that were set, separated by commas; empty if none.",
+    ),
     click.option(
         "--threshold",
         metavar="P",
