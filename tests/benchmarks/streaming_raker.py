@@ -1,6 +1,6 @@
 """Raker and AdaRaker compared with a numpy loop, budgeted kernels and baselines, on the streams of their authors.
 
-    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|speed|all [--out FILE]
+    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|kinds|regret|speed|all [--out FILE]
 
 Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
 per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.datasets import drifting_stream
-from pgmx.metrics import prequential
+from pgmx.metrics import prequential, regret
 from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
 
 FOLDER = (
@@ -162,6 +162,73 @@ def compare_settings():
     return rows
 
 
+def compare_regret():
+    """Static regret over its bound (lemma 4) on 50 seeds, and the growth of both regrets with the rows."""
+    rows = {}
+    for n in (250, 1000, 4000):
+        for step in (0.1, n**-0.5):
+            ratios, gaps = [], []
+            for seed in range(50):
+                X, y, _ = drifting_stream(n, None, random_state=seed)
+                learner = RakerRegressor(n_components=20, step=step, weight_step=step, random_state=seed)
+                curve = regret(learner, X, 0.5 * y, n_points=1)  # losses stay below 1
+                ratios.append(float(curve.static[0] / curve.bound[0]))
+                gaps.append(float(curve.static[0]))
+            rows[f"T={n} step={step:.3f}"] = [
+                {
+                    "ratio mean": np.mean(ratios).round(5),
+                    "ratio most": np.max(ratios).round(5),
+                    "regret": np.mean(gaps).round(2),
+                }
+            ]
+            print(f"T={n} step={step:.3f}", rows[f"T={n} step={step:.3f}"], flush=True)
+    for every in (None, 1000):
+        for name, cls in {"Raker": RakerRegressor, "AdaRaker": AdaRakerRegressor}.items():
+            sums = np.zeros((3, 4))
+            for seed in range(5):
+                X, y, changes = drifting_stream(16_000, every, random_state=seed)
+                curve = regret(cls(random_state=seed), X, y, changes=changes, n_points=16)
+                at = np.searchsorted(curve.n_rows, [2000, 4000, 8000, 16_000])
+                sums += np.stack([curve.losses, curve.static, curve.dynamic])[:, at] / 5
+            rows[f"{name}, changes {every}"] = sums.round(2).tolist()
+            print(f"{name}, changes {every}", rows[f"{name}, changes {every}"], flush=True)
+    return rows
+
+
+MIXED = ("gaussian", "linear", "polynomial2", "polynomial3")
+
+
+def compare_kinds():
+    """Dictionaries that mix kinds of kernels, schedules of steps (tables 3.6, 3.12), bases of intervals; CPU s."""
+    rows = {}
+    regressors = {
+        "Raker": (RakerRegressor, {}),
+        "Raker .5 / sqrt(t)": (RakerRegressor, {"step": "inverse_sqrt"}),
+        "Raker .1 / sqrt(t)": (RakerRegressor, {"step": lambda t: 0.1 * t**-0.5}),
+        "Raker mixed": (RakerRegressor, {"kernels": MIXED}),
+        "Raker l1": (RakerRegressor, {"kernels": "laplacian_l1"}),
+        **{f"AdaRaker base {base}": (AdaRakerRegressor, {"base": base}) for base in (2, 3, 4, 10)},
+        "AdaRaker mixed": (AdaRakerRegressor, {"kernels": MIXED}),
+    }
+    classifiers = {
+        "Raker": (RakerClassifier, {}),
+        "Raker 4 / sqrt(t)": (RakerClassifier, {"step": "inverse_sqrt"}),
+        "Raker .5 / sqrt(t)": (RakerClassifier, {"step": lambda t: 0.5 * t**-0.5}),
+        "Raker .1 / sqrt(t)": (RakerClassifier, {"step": lambda t: 0.1 * t**-0.5}),
+        "Raker mixed": (RakerClassifier, {"kernels": MIXED}),
+        **{f"AdaRaker base {base}": (AdaRakerClassifier, {"base": base}) for base in (2, 4)},
+        "AdaRaker mixed": (AdaRakerClassifier, {"kernels": MIXED}),
+    }
+    for title, name in {**REGRESSION, **LABELS}.items():
+        X, y = read_stream(name)
+        for label, (cls, options) in (classifiers if title in LABELS else regressors).items():
+            start = time.process_time()
+            error = measure_error(lambda cls=cls, options=options, **more: cls(**options, **more), X, y)
+            rows[f"{title} {label}"] = [error, round((time.process_time() - start) / len(SEEDS), 3)]
+            print(f"{title} {label}", rows[f"{title} {label}"], flush=True)
+    return rows
+
+
 def list_label_streams():
     """Yield names and streams of labels on which step sizes were chosen: none of the streams of the source."""
     table = pd.read_parquet(FOLDER / "eeg_eye_state.parquet")
@@ -263,6 +330,8 @@ PARTS = {
     "drift": compare_drift,
     "sweeps": compare_settings,
     "steps": compare_steps,
+    "kinds": compare_kinds,
+    "regret": compare_regret,
     "speed": compare_speed,
 }
 

@@ -117,6 +117,10 @@ class GreedyEquivalenceSearch(SearchLearner):
         the search ends.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
+    interventions : hashable, default=None
+        Name of a column that says which variables were set from outside in a row: a name, several (a list, or a string
+        separated by commas), or missing if none was. The column is no variable. See the Notes of
+        :class:`HillClimbSearch`.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
         rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
@@ -184,6 +188,11 @@ class GreedyEquivalenceSearch(SearchLearner):
     With prior knowledge of directions, the class contains only graphs that satisfy it. Operators that need other graphs
     are excluded. Some scores differ within a class (K2, BDs, ``missing="pairwise"``). An operator is then made if its
     DAG has a higher score than the current DAG.
+
+    With `interventions`, or ``fit(X, interventions=frame)``, the search is GIES [2]_. The family of a variable does not
+    count the rows in which it was set. A class holds the graphs that the experiments do not tell apart, and `graph_` is
+    its interventional essential graph: an edge of which some experiment set exactly one end is directed, see
+    :func:`pgmx.models.cpdag`. Operators and phases are the same.
 
     Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
     undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
@@ -263,6 +272,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         show_progress: bool = True,
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
+        interventions: Hashable | None = None,
         missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         na_values: Any = None,
         discrete_columns: Sequence[Hashable] | None = None,
@@ -299,6 +309,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         self.show_progress = show_progress
         self.callback = callback
         self.state_names = state_names
+        self.interventions = interventions
         self.missing = missing
         self.na_values = na_values
         self.discrete_columns = discrete_columns

@@ -1,11 +1,11 @@
 """The terms of a decomposable discrete score, as the kernels need them, and the base class of the scores."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,26 @@ class ScoreTerms:
     observed_configs: bool = False
 
 
+class RowMasks(NamedTuple):
+    """The rows that families count: sets of rows as bit planes, uint64 (m, words), and the set of each child.
+
+    ``mask_of`` is int64 (n,), -1 for all rows.
+    """
+
+    masks: np.ndarray
+    mask_of: np.ndarray
+
+    @classmethod
+    def pack(cls, sets: Iterable[np.ndarray], mask_of: np.ndarray) -> "RowMasks":
+        """Return masks of sets of rows, each bool (N,)."""
+        # as planes are: row i is bit i % 64 of word i // 64, and the number of words is a multiple of 8
+        packed = [np.packbits(rows, bitorder="little") for rows in sets]
+        planes = np.zeros((len(packed), -(-len(packed[0]) // 64) * 64), dtype=np.uint8)
+        for plane, bits in zip(planes, packed, strict=True):
+            plane[: len(bits)] = bits
+        return cls(planes.view("<u8").astype(np.uint64, copy=False), np.asarray(mask_of, dtype=np.int64))
+
+
 def family_scorer(
     table: DiscreteTable,
     terms: ScoreTerms,
@@ -74,6 +94,7 @@ def family_scorer(
     max_indegree: int | None = None,
     memory: int = 1 << 26,
     families: WeightedFamilies | None = None,
+    rows: RowMasks | None = None,
 ) -> "_families.FamilyScorer | _weighted.WeightedFamilyScorer":
     """Return the compiled scorer of the families of a table.
 
@@ -99,6 +120,8 @@ def family_scorer(
     families : WeightedFamilies, optional
         The sums of weights of a distributed table, or the counts of a table with 2**32 rows or more, if several scorers
         share them.
+    rows : RowMasks, optional
+        The rows that the families of each child count; all by default. Only for local rows without weights.
 
     Returns
     -------
@@ -136,8 +159,12 @@ def family_scorer(
         return _weighted.WeightedFamilyScorer(
             table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
         )
+    elif table.has_views:
+        views = table.view_columns()
+        return _families.FamilyScorer(cardinalities=table.cardinalities, memory=memory, **views, **options)
     else:
         codes, planes = table.codes, table.planes
+        options |= {} if rows is None else rows._asdict()
     return _families.FamilyScorer(
         codes,
         table.cardinalities,

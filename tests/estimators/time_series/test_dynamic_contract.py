@@ -11,9 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.dynamic_panels import draw_panel
-from pgmx.estimators import BaseStructureLearner, DynamicBayesianNetworkSearch
+from pgmx.data.draws import count_draws
+from pgmx.estimators import BaseStructureLearner, BlockBootstrap, DynamicBayesianNetworkSearch
 
-EXPECTED = dict.fromkeys(("check_fit_score_takes_y", "check_pipeline_consistency"), "the model has no score yet")
+# of the model of few series
+pytestmark = pytest.mark.filterwarnings("ignore:fewer than 30 series")
 
 
 def make_learner(data=None, **options):
@@ -21,7 +23,7 @@ def make_learner(data=None, **options):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([DynamicBayesianNetworkSearch()], expected_failed_checks=lambda _: EXPECTED)
+@parametrize_with_checks([DynamicBayesianNetworkSearch()])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -44,6 +46,16 @@ def test_both_faces_clones_and_pickles_learn_the_same():
     assert pickle.loads(pickle.dumps(learner)).graph_.edges == graph.edges
     assert learner.variables_ == list("abcs")
     pd.testing.assert_frame_equal(panel, before, check_exact=True)
+
+
+def test_score_is_the_mean_log_density_of_a_row():
+    panel = draw_panel()
+    learner = make_learner(static_columns=["s"], pseudo_counts=0).fit(panel)
+    # without a penalty, the score of the training data is the maximum log-likelihood
+    cost = 0.5 * np.log(learner.n_rows_)
+    sizes = [np.prod([len(learner.model_.states[u]) for u, _ in learner.graph_.predecessors((v, 0))]) for v in "abc"]
+    likelihood = learner.score_ + cost * 2 * np.sum(sizes)
+    assert learner.score(panel) == pytest.approx(likelihood / learner.n_rows_, rel=1e-10)
 
 
 def test_threads_and_restarts_learn_the_same():
@@ -76,3 +88,23 @@ def test_files_arrow_tables_and_arrays(tmp_path):
     of_array = DynamicBayesianNetworkSearch().fit(array.to_numpy())
     assert of_array.score_ == DynamicBayesianNetworkSearch().fit(array).score_
     assert of_array.variables_ == ["x0", "x1", "x2"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_block_bootstrap_counts_the_edges_of_resamples(n_jobs):
+    panel = draw_panel(n_groups=4, n_times=20)
+    learner = make_learner(static_columns=["s"], return_type="dag")
+    bootstrap = BlockBootstrap(learner, n_resamples=5, block_length=5, n_jobs=n_jobs).fit(panel)
+    assert (bootstrap.n_blocks_, bootstrap.estimator_.graph_.edges) == (16, learner.fit(panel).graph_.edges)
+    rows = panel.index[panel["t"] > 0]
+    shares = np.zeros_like(bootstrap.edge_probability_)
+    for b in range(5):
+        weights = np.zeros(len(panel), dtype=int)
+        weights[rows] = count_draws(0, b, 16).repeat(np.tile([5, 5, 5, 4], 4))
+        for (source, lag), (target, _) in make_learner(static_columns=["s"]).fit(panel, None, weights).graph_.edges:
+            shares[lag, "abcs".index(target), "abcs".index(source)] += 0.2
+    np.testing.assert_allclose(bootstrap.edge_probability_, shares, atol=1e-12)
+    for u, v, confidence in bootstrap.consensus_graph(0.5).edges(data="confidence"):
+        assert confidence == pytest.approx(shares[u[1], "abcs".index(v[0]), "abcs".index(u[0])])
+    with pytest.raises(ValueError, match="sample_weight"):
+        BlockBootstrap(learner).fit(panel, sample_weight=np.ones(len(panel)))
