@@ -5,6 +5,7 @@ pair of parentless variables. The interface is documented in :class:`pgmx.scores
 Thread-safety: one scorer serves one thread at a time; ``start`` and ``rescore`` release the GIL.
 """
 
+cimport cython
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
@@ -217,3 +218,82 @@ cdef class Scorer:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b.
         with gil:
             raise NotImplementedError("a compiled scorer defines pair_gains")
+
+
+@cython.final
+cdef class JoinedScorer(Scorer):
+    """Several scorers of the same variables, each for the families of its children.
+
+    Parameters
+    ----------
+    scorers : list of Scorer
+        Scorers over different rows; their masks of arcs change only by ``restrict``.
+    scorer_of : int64 (n,)
+        The number of the scorer of each child.
+    """
+
+    cdef list scorers
+    cdef const int64_t[::1] scorer_of
+
+    def __cinit__(self, list scorers not None, const int64_t[::1] scorer_of not None):
+        cdef Scorer scorer
+        self.set_up(scorer_of.shape[0], None, max([scorer.max_indegree for scorer in scorers]), None)
+        self.scorers, self.scorer_of = scorers, scorer_of
+        for scorer in scorers:
+            self.is_far |= scorer.is_far
+
+    def start(self, double[:, ::1] gains, double[::1] scores):
+        """Fill the gains and scores of the graph without arcs."""
+        cdef Py_ssize_t most = int(np.argmax(np.bincount(self.scorer_of))), child
+        self.scorers[most].start(gains, scores)
+        for child in range(self.n):
+            if self.scorer_of[child] != most:
+                with nogil:
+                    scores[child] = self.fill_gains(child, NULL, 0, &gains[child, 0])
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of allowed arcs."""
+        for scorer in self.scorers or ():
+            scorer.restrict(allowed)
+
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        return self.ask(child, parents, k, NULL)
+
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        return self.ask(child, parents, k, gains)
+
+    cdef double ask(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 with gil:
+        # The score of a family and, unless `gains` is NULL, the gains of the child.
+        cdef Scorer scorer = self.scorers[self.scorer_of[child]]
+        cdef double score
+        with nogil:
+            if gains == NULL:
+                score = scorer.score_family(child, parents, k)
+            else:
+                score = scorer.compute_row(child, parents, k, gains)
+        return score
+
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
+        return self.pass_on(families, n_needed, n) if self.is_far else 0
+
+    cdef int pass_on(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 with gil:
+        # Each scorer requests the families of its children.
+        cdef Family *own = <Family *>malloc((n + 1) * sizeof(Family))
+        cdef Py_ssize_t k, i, m, m_needed
+        cdef Scorer scorer
+        if own == NULL:
+            return 0            # without memory only speed is lost
+        try:
+            for k in range(len(self.scorers)):
+                scorer = self.scorers[k]
+                m = m_needed = 0
+                for i in range(n):
+                    if self.scorer_of[families[i].child] == k:
+                        own[m] = families[i]
+                        m += 1
+                        m_needed += i < n_needed
+                if m > 0:
+                    scorer.expect(own, m_needed, m)
+        finally:
+            free(own)
+        return 0

@@ -1,14 +1,15 @@
 """Raker and AdaRaker: online regression on random features of several kernels, with adaptive step sizes.
 
 Problem: predict y_t from x_t by f(x) = sum_j h_j sum_p w_jp theta_jp' z_p(x), then learn it. z_p are the sines and
-cosines of the frequencies of kernel p, j are experts of different step sizes, one for Raker.
+cosines of the frequencies of kernel p, for a linear kernel x / sqrt(d), for a polynomial products of Fourier transforms
+of count sketches; j are experts of different step sizes, one for Raker.
 Algorithm, for each output k and row t:
     f_jp = theta_jp' z_p,  f_j = sum_p w_jp f_jp,  f = sum_j h_j f_j                              (3.14), (3.33)
     theta_jp <- (1 - 2 s_j penalty) theta_jp - s_j c'(f_jp, y) z_p                                  (3.19)
     log w_jp <- log w_jp - weight_step c(f_jp, y)                                                   (3.21)
     log h_j <- log h_j + r_j (c(f, y) - c(f_j, y))                 (3.31) with the sign of (3.32) corrected
-    expert j is renewed for t + 1 if 2^j divides t + 1: log h_j = b_j and, with `restart`, theta_j = 0 and equal w_j.
-The source has r_j = s_j and b_j = log s_j.
+    expert j is renewed for t + 1 if base^j divides t + 1: log h_j = b_j and, with `restart`, theta_j = 0 and equal w_j.
+The source has r_j = s_j, b_j = log s_j and base 2. Features longer than 1 divide s_j by their squared length.
 Losses c: (f - y)^2; log(1 + exp(-y f)); max(0, 1 - y f); y is -1 or 1 in the last two.
 Reference: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
 unknown dynamics", JMLR 20, algorithms 2 and 3; equations are numbered as in chapter 3 of Shen's thesis.
@@ -26,7 +27,7 @@ is released.
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdlib cimport free, malloc
 
-from _sincos cimport pgmx_dot, pgmx_project, pgmx_shift, pgmx_sincos, select_feature_level
+from _sincos cimport PGMX_TILE, pgmx_dot, pgmx_project, pgmx_shift, pgmx_sincos, select_feature_level
 
 SQUARE, LOGISTIC, HINGE = 0, 1, 2
 LEVEL = select_feature_level()
@@ -93,36 +94,74 @@ cdef inline void lower_logs(double* logs, const double* losses, double step, Py_
         logs[i] = logs[i] - top if logs[i] - top > -LARGEST else -LARGEST
 
 
+cdef void multiply_sketches(const double* sketches, Py_ssize_t degree, Py_ssize_t D, double* z) noexcept nogil:
+    """Write the products of transforms: real parts 0 to D - 1, the real part D, and imaginary parts 1 to D - 1."""
+    cdef Py_ssize_t k, i
+    cdef double real
+    for i in range(2 * D):
+        z[i] = sketches[i]
+    for k in range(1, degree):
+        sketches += 2 * D
+        z[0] *= sketches[0]
+        z[D] *= sketches[D]
+        for i in range(1, D):
+            real = z[i] * sketches[i] - z[D + i] * sketches[D + i]
+            z[D + i] = z[i] * sketches[D + i] + z[D + i] * sketches[i]
+            z[i] = real
+
+
 cdef void compute_features(
     const double* rows, Py_ssize_t n_rows, Py_ssize_t d, const double* frequencies, Py_ssize_t width,
-    Py_ssize_t n_kernels, Py_ssize_t n_components, Py_ssize_t length, double* angles, double* features,
+    const int* kinds, Py_ssize_t n_kernels, Py_ssize_t n_components, Py_ssize_t length, double* angles,
+    double* features, double* shares,
 ) noexcept nogil:
-    """Write (sin, cos, zeros) / sqrt(D) of each row and kernel: features (n_rows, P, length)."""
-    cdef double scale = n_components ** -0.5
-    cdef Py_ssize_t r, p, i
+    """Write the features (n_rows, P, length) and the shares (n_rows, P) of the step size, 1 / max(1, |z|^2)."""
+    cdef double scale = n_components ** -0.5, root
+    cdef Py_ssize_t r, p, i, n_waves = 0, first, wave, sketch, n_columns = d
     cdef double* sines = angles + BLOCK * width
     cdef double* cosines = sines + width
     cdef double* z
     cdef double* angle
+    for p in range(n_kernels):
+        n_waves += kinds == NULL or kinds[p] == 0
+        if kinds != NULL and kinds[p] > 1:
+            n_columns = d - 1  # the last one is 1
+    root = n_columns ** -0.5
+    first = (n_waves * n_components + PGMX_TILE - 1) // PGMX_TILE * PGMX_TILE
     pgmx_project(rows, n_rows, d, frequencies, width, angles)
     for r in range(n_rows):
         angle = angles + r * width
-        pgmx_sincos(angle, sines, cosines, width)
+        pgmx_sincos(angle, sines, cosines, first)
+        wave, sketch = 0, first
         for p in range(n_kernels):
             z = features + (r * n_kernels + p) * length
-            for i in range(n_components):
-                z[i] = sines[p * n_components + i] * scale
-                z[n_components + i] = cosines[p * n_components + i] * scale
-            for i in range(2 * n_components, length):
+            if kinds == NULL or kinds[p] == 0:
+                for i in range(n_components):
+                    z[i] = sines[wave + i] * scale
+                    z[n_components + i] = cosines[wave + i] * scale
+                wave += n_components
+                i = 2 * n_components
+            elif kinds[p] == 1:
+                for i in range(n_columns):
+                    z[i] = rows[r * d + i] * root
+                i = n_columns
+            else:
+                multiply_sketches(angle + sketch, kinds[p], n_components, z)
+                i = 2 * n_components
+                sketch += i * kinds[p]
+            for i in range(i, length):
                 z[i] = 0.0
+            shares[r * n_kernels + p] = 1.0
+            if kinds != NULL and kinds[p] > 0:
+                shares[r * n_kernels + p] = 1.0 / max(1.0, pgmx_dot(z, z, length))
 
 
-cdef inline Py_ssize_t count_experts(long long t, Py_ssize_t most) noexcept nogil:
-    """Return floor(log2 t) + 1, the experts whose first interval has begun by row t >= 1, or `most`."""
+cdef inline Py_ssize_t count_experts(long long t, int base, Py_ssize_t most) noexcept nogil:
+    """Return floor(log t) + 1 to the base, the experts whose first interval has begun by row t >= 1, or `most`."""
     cdef Py_ssize_t n = 0
     while t > 0 and n < most:
         n += 1
-        t >>= 1
+        t //= base
     return n
 
 
@@ -153,21 +192,21 @@ cdef double compute_output(
 
 cdef double update_output(
     const double* features, double y, double f, double* coefficients, double* kernel_logs, double* expert_logs,
-    const double* steps, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+    const double* steps, double factor, const double* shares, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
     int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
     """Learn one output from `work` of `compute_output` (losses replace f_jp); return f_j of the monitored expert."""
     cdef double* parts = work
     cdef double* experts = work + n_experts * n_kernels
-    cdef double total = compute_loss(f, y, loss), slope, part, answer = 0.0
+    cdef double total = compute_loss(f, y, loss), slope, part, answer = 0.0, step
     cdef Py_ssize_t j, p, i
     for j in range(n_experts):
         for p in range(n_kernels):
             i = j * n_kernels + p
             slope = compute_slope(parts[i], y, loss)
+            step = steps[j] * factor * shares[p]
             pgmx_shift(
-                coefficients + i * length, features + p * length,
-                1.0 - 2.0 * steps[j] * penalty, -steps[j] * slope, length,
+                coefficients + i * length, features + p * length, 1.0 - 2.0 * step * penalty, -step * slope, length
             )
             parts[i] = compute_loss(parts[i], y, loss)
         lower_logs(kernel_logs + j * n_kernels, parts + j * n_kernels, weight_step, n_kernels)
@@ -180,14 +219,16 @@ cdef double update_output(
 
 
 cdef void renew_experts(
-    double* coefficients, double* kernel_logs, double* expert_logs, const double* starts, long long t, bint restart,
-    Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+    double* coefficients, double* kernel_logs, double* expert_logs, const double* starts, long long t, int base,
+    bint restart, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
 ) noexcept nogil:
     """Renew the experts with an interval that begins at row t."""
     cdef Py_ssize_t j, i
+    cdef long long size = 1
     for j in range(n_experts):
-        if t & ((<long long> 1 << j) - 1):
+        if t % size:
             break
+        size *= base
         expert_logs[j] = starts[j]
         if restart:
             for i in range(j * n_kernels, (j + 1) * n_kernels):
@@ -250,8 +291,8 @@ cdef inline void update_changes(
 cdef double* allocate(
     Py_ssize_t width, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length
 ) except NULL:
-    """Allocate the features of a block, its angles with sines and cosines of a row, and the work of an output."""
-    cdef Py_ssize_t n = BLOCK * n_kernels * length + (BLOCK + 2) * width + (n_experts + 1) * (n_kernels + 2)
+    """Allocate features of a block, its angles with sines and cosines of a row, its shares, the work of an output."""
+    cdef Py_ssize_t n = BLOCK * n_kernels * (length + 1) + (BLOCK + 2) * width + (n_experts + 1) * (n_kernels + 2)
     cdef double* room = <double*> malloc(n * sizeof(double))
     if room == NULL:
         raise MemoryError("no memory for the features of a block of rows")
@@ -274,27 +315,36 @@ def update(
     double[:, ::1] predictions,           # out: (m, K or K + 1 with half-widths) before each row; or no rows
     *, Py_ssize_t n_components, int loss, double weight_step, double penalty, bint adaptive, bint restart,
     double coverage, Py_ssize_t monitored, long long n_seen,
+    int base=2,                           # interval j has base^j rows
+    const int[::1] kinds=None,            # in: (P) 0 for a shift-invariant kernel, else the degree; None: all 0
+    const double[::1] factors=None,       # in: (m) factors of the step sizes by row; None: all 1
 ):
     """Learn the rows in their order."""
     cdef Py_ssize_t m = rows.shape[0], d = rows.shape[1], width = frequencies.shape[1]
     cdef Py_ssize_t n_outputs = coefficients.shape[0], most = coefficients.shape[1], n_kernels = coefficients.shape[2]
     cdef Py_ssize_t length = coefficients.shape[3], block, first, t, k, n_rows, n_experts
     cdef bint wanted = predictions.shape[0] > 0, with_widths = predictions.shape[1] > n_outputs
-    cdef double f = 0.0, output, own, other, error
+    cdef double f = 0.0, output, own, other, error, factor = 1.0
+    cdef const int* kind = NULL if kinds is None else &kinds[0]
+    cdef bint varying = factors is not None
     cdef double* features = allocate(width, most, n_kernels, length)
     cdef double* angles = features + BLOCK * n_kernels * length
-    cdef double* work = angles + (BLOCK + 2) * width
+    cdef double* shares = angles + (BLOCK + 2) * width
+    cdef double* work = shares + BLOCK * n_kernels
     cdef double* z
     with nogil:
         for block in range((m + BLOCK - 1) // BLOCK):
             first = block * BLOCK
             n_rows = min(m - first, <Py_ssize_t> BLOCK)
             compute_features(
-                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, n_kernels, n_components, length, angles, features
+                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, kind, n_kernels, n_components, length, angles,
+                features, shares,
             )
             for t in range(first, first + n_rows):
+                if varying:
+                    factor = factors[t]
                 z = features + (t - first) * n_kernels * length
-                n_experts = count_experts(n_seen + t + 1, most)
+                n_experts = count_experts(n_seen + t + 1, base, most)
                 own = 0.0
                 other = -INFINITY if n_outputs > 1 else 0.0
                 if wanted and with_widths:
@@ -308,7 +358,7 @@ def update(
                         predictions[t, k] = f
                     output = update_output(
                         z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
-                        &steps[0], &rates[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
+                        &steps[0], factor, shares + (t - first) * n_kernels, &rates[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
                         &losses[k, 0], monitored,
                     )
                     if loss == 0 or targets[t, k] > 0.0:
@@ -320,7 +370,7 @@ def update(
                     if adaptive:
                         renew_experts(
                             &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0], &starts[0],
-                            n_seen + t + 2, restart, most, n_kernels, length,
+                            n_seen + t + 2, base, restart, most, n_kernels, length,
                         )
                 if coverage > 0.0:
                     update_interval(&figures[0], targets[t, 0] - f, coverage, n_seen + t)
@@ -338,22 +388,25 @@ def predict(
     const double[:, ::1] expert_logs,           # in: (K, J)
     const double[::1] figures,                  # in: (N_FIGURES)
     double[:, ::1] predictions,                 # out: (m, K or K + 1 with half-widths)
-    *, Py_ssize_t n_components, long long n_seen,
+    *, Py_ssize_t n_components, long long n_seen, int base=2, const int[::1] kinds=None,
 ):
     """Compute the outputs of rows."""
     cdef Py_ssize_t m = rows.shape[0], d = rows.shape[1], width = frequencies.shape[1]
     cdef Py_ssize_t n_outputs = coefficients.shape[0], most = coefficients.shape[1], n_kernels = coefficients.shape[2]
     cdef Py_ssize_t length = coefficients.shape[3], block, first, t, k, n_rows
-    cdef Py_ssize_t n_experts = count_experts(n_seen + 1, most)
+    cdef Py_ssize_t n_experts = count_experts(n_seen + 1, base, most)
+    cdef const int* kind = NULL if kinds is None else &kinds[0]
     cdef double* features = allocate(width, most, n_kernels, length)
     cdef double* angles = features + BLOCK * n_kernels * length
-    cdef double* work = angles + (BLOCK + 2) * width
+    cdef double* shares = angles + (BLOCK + 2) * width
+    cdef double* work = shares + BLOCK * n_kernels
     with nogil:
         for block in range((m + BLOCK - 1) // BLOCK):
             first = block * BLOCK
             n_rows = min(m - first, <Py_ssize_t> BLOCK)
             compute_features(
-                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, n_kernels, n_components, length, angles, features
+                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, kind, n_kernels, n_components, length, angles,
+                features, shares,
             )
             for t in range(first, first + n_rows):
                 if predictions.shape[1] > n_outputs:

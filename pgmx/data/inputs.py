@@ -1,11 +1,12 @@
 """The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from pgmx.atomic import replace_file
@@ -55,7 +56,7 @@ def _open(
         frame = Frame.from_pandas(X).check_shape()
     elif isinstance(X, Frame):
         frame = X
-    elif isinstance(X, DiscreteTable) or _is_plane_file(X):
+    elif isinstance(X, DiscreteTable) or is_plane_file(X):
         return _take_coded(X, kind, state_names, missing, discrete_columns)
     elif isinstance(X, NumericTable):
         return _take_numeric(X, kind, missing)
@@ -140,7 +141,8 @@ def _read_columns(X: Any, na_values: Any) -> Frame:
         return frame.check_shape()
 
 
-def _is_plane_file(X: Any) -> bool:
+def is_plane_file(X: Any) -> bool:
+    """Return whether an input is the path of a plane file."""
     return is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX
 
 
@@ -364,6 +366,30 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     return _open(X, "columns", na_values=na_values)
 
 
+def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, Any]:
+    """Return the cells of a column of opened data, and the data without it; `option` is what names the column."""
+    names = list(opened.names)
+    if name not in names:
+        raise ValueError(f"{option}={name!r} is not a column of the data: {join_names(names)}")
+    at = names.index(name)
+    others = names[:at] + names[at + 1 :]
+    if isinstance(opened, Frame):
+        cells = opened.columns[at]
+        return (cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)), opened.take_columns(others)
+    if not isinstance(opened, DiscreteTable) or opened.is_remote:
+        raise ValueError(
+            f"{option}={name!r} names a column, but workers hold the rows: give fit(X, {option}=frame), a frame of "
+            "booleans for all rows, and distribute the other columns"
+        )
+    states = list(opened.states[at])
+    if opened.missing_codes[at] >= 0:
+        states[opened.missing_codes[at]] = None
+    kept = np.arange(len(names)) != at
+    parts = [tuple(part[v] for v in np.flatnonzero(kept)) for part in (opened.columns, opened.states)]
+    rest = DiscreteTable._from_parts(*parts, np.ascontiguousarray(opened.codes[kept]), opened.missing_codes[kept])
+    return [states[code] for code in opened.codes[at].tolist()], rest
+
+
 # ---- data for scores ----
 
 
@@ -406,7 +432,7 @@ def open_new_chunks(X: Any) -> tuple[Iterator[Frame | DiscreteTable], bool]:
     Return chunks with the same columns, and whether they come from a file, in which states are text or numbers: the
     type of a state is lost in many formats. Tables in memory and coded ones are one chunk.
     """
-    if _is_plane_file(X):
+    if is_plane_file(X):
         return iter([open_table(X)]), True
     if is_chunked(X):
         return open_chunks(X, CHUNK_ROWS, fewest=0)[0], is_path(X)
@@ -498,7 +524,7 @@ def write_table(
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     options |= {"na_values": na_values, "discrete_columns": discrete_columns}
     with replace_file(path) as part:
-        if is_chunked(X) and not _is_plane_file(X):
+        if is_chunked(X) and not is_plane_file(X):
             code_chunks_to_file(X, part, chunk_rows=chunk_rows, **options)
         else:
             write_coded(encode(X, **options), part)

@@ -1,9 +1,14 @@
-"""Checked weights of rows, and the weights of the rows that `missing` keeps."""
+"""Which rows count, and how often: checked weights of rows, and the rows in which variables were set."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights
+from pgmx.checks import check_weights, join_names
 from pgmx.data.frame import Frame
 from pgmx.data.numeric import NumericTable
 from pgmx.data.table import DiscreteTable
@@ -58,3 +63,154 @@ def narrow_weights(weights: np.ndarray) -> np.ndarray:
     """Return weights in the smallest type that holds them, since they are sent."""
     whole = to_repetitions(weights)
     return weights if whole is None else whole.astype(np.min_scalar_type(int(whole.max(initial=0))))
+
+
+# ---- interventions ----
+
+
+@dataclass(frozen=True, eq=False)
+class Interventions:
+    """The variables that were set from outside in each row, all by their ids.
+
+    ``targets[k, v]``, bool (K, n), says whether v is in the set number k; ``set_of_row``, intp (N,), is the number of
+    the set of variables that were set in a row. Each of the sets occurs, and no two are equal.
+    """
+
+    targets: np.ndarray
+    set_of_row: np.ndarray
+
+    @classmethod
+    def from_sets(cls, targets: np.ndarray, set_of_row: np.ndarray) -> "Interventions":
+        """Return the same with equal sets merged and without sets that do not occur."""
+        occurring, rows = np.unique(set_of_row, return_inverse=True)
+        merged, places = np.unique(targets[occurring], axis=0, return_inverse=True)
+        return cls(merged, places.ravel()[rows.ravel()])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.set_of_row)
+
+    @property
+    def always_set(self) -> np.ndarray:
+        """The variables that were set in every row, ids."""
+        return np.flatnonzero(self.targets.all(axis=0))
+
+    def take(self, keep: np.ndarray) -> "Interventions":
+        """Return the interventions of the rows for which `keep`, bool (N,), is true."""
+        return self if keep.all() else self.from_sets(self.targets, self.set_of_row[keep])
+
+    def group_children(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sets of rows that families count, as masks of sets, bool (m, K), and the mask of each variable.
+
+        The latter are int64 (n,), -1 for all rows. A variable that was set in every row counts all rows as well: its
+        distribution is that of the experiments.
+        """
+        counted = ~self.targets.T
+        group_of = np.full(len(counted), -1)
+        partial = counted.any(axis=1) & ~counted.all(axis=1)
+        masks, group_of[partial] = np.unique(counted[partial], axis=0, return_inverse=True)
+        return masks, group_of
+
+    @property
+    def groups(self) -> np.ndarray:
+        """A number for each variable, int64 (n,), equal for variables that were set in the same rows.
+
+        If one of two variables was set in rows in which the other was not, the data decide the direction of their edge.
+        """
+        return np.unique(self.targets, axis=1, return_inverse=True)[1].ravel()
+
+    def list_targets(self) -> list[tuple[int, ...]]:
+        """Return the sets, each as ascending ids."""
+        return [tuple(np.flatnonzero(chosen).tolist()) for chosen in self.targets]
+
+
+def read_interventions(cells: Iterable, names: Sequence, column: Hashable) -> Interventions:
+    """Read the cells of a column, each with the names of the variables that were set in its row.
+
+    A cell is a name, several (a list, tuple or set of names, or a string that separates them by commas), or missing or
+    empty if no variable was set. Raise ValueError for names that are not among `names`.
+    """
+    ids, texts = {name: v for v, name in enumerate(names)}, {str(name): v for v, name in enumerate(names)}
+    numbers: dict[tuple[int, ...], int] = {}
+    known: dict[Any, int] = {}
+    unknown: dict[Any, None] = {}
+    set_of_row = []
+    for cell in cells:
+        key = cell if isinstance(cell, Hashable) else tuple(cell)
+        if key not in known:
+            chosen = _find_variables(cell, ids, texts, unknown)
+            known[key] = numbers.setdefault(chosen, len(numbers))
+        set_of_row.append(known[key])
+    if unknown:
+        raise ValueError(
+            f"column {column!r} of interventions names {join_names(unknown)}, but the variables are "
+            f"{join_names(names)}: write names of columns, several separated by commas, and leave the cell empty if "
+            "no variable was set"
+        )
+    targets = np.zeros((len(numbers), len(names)), dtype=bool)
+    for chosen, k in numbers.items():
+        targets[k, list(chosen)] = True
+    return Interventions.from_sets(targets, np.array(set_of_row, dtype=np.intp))
+
+
+def _find_variables(
+    cell: Any, ids: dict[Hashable, int], texts: dict[str, int], unknown: dict[Any, None]
+) -> tuple[int, ...]:
+    """Return the ids of the variables that a cell names, and add other names to `unknown`."""
+    if isinstance(cell, Hashable) and cell in ids:
+        return (ids[cell],)
+    if isinstance(cell, str):
+        if cell.strip() in texts:
+            return (texts[cell.strip()],)
+        parts: list = [part.strip() for part in cell.split(",") if part.strip()]
+    elif isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        parts = list(cell)
+    else:
+        parts = [] if pd.isna(cell) else [cell]
+    chosen = set()
+    for part in parts:
+        v = ids.get(part, texts.get(part) if isinstance(part, str) else None)
+        if v is None:
+            unknown[part] = None
+        else:
+            chosen.add(v)
+    return tuple(sorted(chosen))
+
+
+def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
+    """Read a table of booleans, one column for each variable that was set, or an array with one for each variable."""
+    if isinstance(frame, pd.DataFrame):
+        columns = list(frame.columns)
+        if len(set(columns)) < len(columns):
+            raise ValueError("interventions has a column name twice: give one column per variable")
+        unknown = [name for name in columns if name not in set(names)]
+        if unknown:
+            raise ValueError(
+                f"interventions has the column(s) {join_names(unknown)}, but the variables are {join_names(names)}: "
+                "give a column for each variable that was set"
+            )
+        wrong = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if dtype.kind != "b"]
+        if wrong:
+            raise ValueError(
+                f"interventions must hold booleans, but column(s) {join_names(wrong)} hold {frame[wrong[0]].dtype}: "
+                "convert them with astype(bool)"
+            )
+        cells = frame.to_numpy(dtype=bool)
+    else:
+        columns, cells = list(names), np.asarray(frame)
+        if cells.dtype != bool:
+            raise ValueError(
+                f"interventions must hold booleans, got {cells.dtype}: give a frame or an array of booleans, true if a "
+                "variable was set"
+            )
+    if cells.ndim != 2 or cells.shape != (n_rows, len(columns)):
+        raise ValueError(
+            f"interventions must have the shape {(n_rows, len(columns))}, a row for each row of the data, got "
+            f"{cells.shape}"
+        )
+    distinct, set_of_row = np.unique(cells, axis=0, return_inverse=True)
+    targets = np.zeros((len(distinct), len(names)), dtype=bool)
+    ids = {name: v for v, name in enumerate(names)}
+    targets[:, [ids[name] for name in columns]] = distinct
+    return Interventions(targets, set_of_row.ravel())

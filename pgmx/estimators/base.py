@@ -242,7 +242,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     def _list_special_columns(self) -> set:
         """Return the columns with a special role, such as the times of a series."""
         given = {name.split("__")[-1]: value for name, value in self.get_params().items()}
-        columns = {given.get(name) for name in ("time_column", "groups")}
+        columns = {given.get(name) for name in ("time_column", "groups", "interventions")}
         return columns | set(given.get("exogenous_columns") or ())
 
     # ---- results ----

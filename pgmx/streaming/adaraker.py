@@ -1,17 +1,20 @@
 """AdaRaker: Raker learners with different step sizes, their weights reset at starts of intervals, and change flags."""
 
 from collections.abc import Sequence
+from math import log2
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.streaming.base import Interval
 from pgmx.streaming.losses import LOSSES
 from pgmx.streaming.raker import COVERAGE, LOSS, IntervalsMixin, RakerLearner, SignsMixin
 
-#: Maximum number of experts: their intervals are 2^0 to 2^31 rows long.
-_MOST_EXPERTS = 32
+#: Maximum length of an interval.
+_LONGEST = 2**31
 #: The default step of classifiers in full steps, chosen on streams of eye states and signs of `drifting_stream`.
 #: Intervals of up to 256 rows then use full steps.
 _FULL_STEPS = 16.0
@@ -23,7 +26,7 @@ class Drift(NamedTuple):
     Attributes
     ----------
     interval : int
-        Length 2^j, in rows, of the leading interval learner. It has the smallest loss over about the last 100 rows,
+        Length base^j, in rows, of the leading interval learner. It has the smallest loss over about the last 100 rows,
         averaged over the outputs. On stationary streams, long intervals with small steps lead.
     step : float
         Its step size.
@@ -40,11 +43,14 @@ class Drift(NamedTuple):
 
 
 class AdaptiveLearner(RakerLearner):
-    """Experts with step sizes min(m, step 2^(-j/2)) for intervals of 2^j rows, with the full step m of the loss."""
+    """Experts with step sizes min(m, step b^(-j/2)) for intervals of b^j rows: base b, full step m of the loss."""
 
-    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, "restart": ["boolean"]}
+    _parameter_constraints: dict[str, Any] = {
+        **RakerLearner._parameter_constraints,
+        "restart": ["boolean"],
+        "base": [Interval(Integral, 2, 64, closed="both")],
+    }
     _n_flags = 64
-    _monitored = 6  # intervals of 64 rows: long enough to show a change, short enough to recover soon
     _is_adaptive = True
 
     @property
@@ -66,29 +72,44 @@ class AdaptiveLearner(RakerLearner):
         # a ring: entry 0 counts all flags, the others hold the last of them
         n, room = int(self._flags[0]), self._n_flags
         places = np.arange(max(0, n - room), n) % room
-        return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])
+        return Drift(int(self.base) ** leader, float(self._list_steps()[leader]), n, self._flags[1:][places])
 
     def _list_steps(self) -> np.ndarray:
         most = LOSSES[self.loss].get_full_step(self.penalty)
         first = _FULL_STEPS * most if self.step is None else self.step
-        return np.minimum(most, first * 2.0 ** (-0.5 * np.arange(_MOST_EXPERTS)))
+        n_experts = _count_digits(_LONGEST, self.base)
+        return np.minimum(most, first * float(self.base) ** (-0.5 * np.arange(n_experts)))
+
+    @property
+    def _alarm_expert(self) -> int:
+        # intervals of about 64 rows: long enough to show a change, short enough to recover soon
+        return max(1, round(6.0 / log2(self.base)))
 
     def _list_rates(self) -> np.ndarray:
-        return self._list_steps() if self.restart else np.full(_MOST_EXPERTS, float(self.weight_step))
+        steps = self._list_steps()
+        return steps if self.restart else np.full(len(steps), float(self.weight_step))
 
     def _list_start_logs(self) -> np.ndarray:
         # steps of long intervals are small; as weights they would slow these intervals down on stationary streams
         return (1.0 if self.restart else 0.5) * np.log(self._list_steps())
 
     def _count_experts(self) -> int:
-        # a learner of intervals of 2^j rows starts at row 2^j
-        return min(_MOST_EXPERTS, (self.n_seen_ + 1).bit_length())
+        # a learner of intervals of b^j rows starts at row b^j
+        return min(len(self._list_steps()), _count_digits(self.n_seen_ + 1, self.base))
+
+
+def _count_digits(number: int, base: int) -> int:
+    """Return floor(log number) + 1 to the base."""
+    n = 0
+    while number:
+        n, number = n + 1, number // base
+    return n
 
 
 class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     r"""Online regression in changing environments: a mixture of Raker learners with different step sizes.
 
-    Learner j has the step size s_j = min(m, step 2^(-j/2)). At each multiple of 2^j rows, its weight h_j is reset to
+    Learner j has the step size s_j = min(m, step b^(-j/2)). At each multiple of b^j rows, its weight h_j is reset to
     the root of s_j. For each row, the mixture f first predicts its target. Then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
@@ -102,15 +123,19 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     ----------
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
-    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
-        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
+        "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0. Each kernel is used with each width.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True
         If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
-        approximation of the same kernels.
+        approximation of the same kernels. "laplacian_l1" has independent frequencies.
     step : float, default=1.0
-        The interval learner of 2^j rows has the step size min(m, step 2^(-j/2)), with m = 1 / (2 + 2 penalty).
+        The interval learner of b^j rows has the step size min(m, step b^(-j/2)), with m = 1 / (2 + 2 penalty).
+    base : int, default=2
+        Base b of the lengths of intervals, from 2 to 64. A row costs log 2 / log b as much as with the base 2.
     restart : bool, default=False
         If True, follow the source: an interval learner resets its coefficients and the weights of its kernels at the
         start of its next interval, its own weight h_j becomes s_j, and s_j replaces s_w.
@@ -132,13 +157,13 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, if the first rows had names.
     kernels_ : tuple of (str, float)
-        The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
-        Frequencies of the kernels.
+        The P kernels, each with its variance, for kernels of x'z with their degree.
+    frequencies_ : ndarray of shape (n_waves, n_components, `n_features_in_`)
+        Frequencies of the kernels of a distance.
     kernel_weights_ : ndarray of shape (n_outputs, n_active, P)
         Weights of the kernels, with sum 1; there is one output.
     expert_weights_ : ndarray of shape (n_outputs, n_active)
-        Weights of the floor(log2(n_seen_ + 1)) + 1 interval learners that predict the next row, with sum 1.
+        Weights of the floor(log(n_seen_ + 1) / log(base)) + 1 interval learners that predict the next row, with sum 1.
     drift_ : Drift
         The leading interval learner (``interval``, ``step``), the number ``n_flags`` of flagged changes, and the rows
         ``flags`` of the last 64 changes.
@@ -150,7 +175,7 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
 
     Notes
     -----
-    A row costs about P D d + 8 J P D multiplications and P D sines and cosines, for d columns, P kernels and J = log2
+    A row costs about P D d + 8 J P D multiplications and P D sines and cosines, for d columns, P kernels and J = log
     of the number of learned rows. Memory is O(32 P D + P D d).
     The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
     The sign of the loss of a learner relative to the mixture is wrong in [1]_: as printed, learners with smaller loss
@@ -199,6 +224,7 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
         step: float = 1.0,
+        base: int = 2,
         restart: bool = False,
         weight_step: float = 2.0,
         penalty: float = 0.0,
@@ -210,6 +236,7 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
         self.variances = variances
         self.orthogonal = orthogonal
         self.step = step
+        self.base = base
         self.restart = restart
         self.weight_step = weight_step
         self.penalty = penalty
@@ -220,7 +247,7 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
 class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     r"""Online classification in changing environments: a mixture of Raker learners with different step sizes.
 
-    Learner j has the step size s_j = min(m, step 2^(-j/2)). At each multiple of 2^j rows, its weight h_j is reset to
+    Learner j has the step size s_j = min(m, step b^(-j/2)). At each multiple of b^j rows, its weight h_j is reset to
     the root of s_j. For each row, the mixture f first predicts the label. Then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
@@ -236,16 +263,20 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
         log(1 + exp(-y f)), which gives probabilities, or max(0, 1 - y f), with y = 1 for the class and -1 for others.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
-    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
-        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
+        "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0. Each kernel is used with each width.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True
         If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
-        approximation of the same kernels.
+        approximation of the same kernels. "laplacian_l1" has independent frequencies.
     step : float, default=None
-        The interval learner of 2^j rows has the step size min(m, step 2^(-j/2)), with m = 4 / (1 + 8 penalty) for the
+        The interval learner of b^j rows has the step size min(m, step b^(-j/2)), with m = 4 / (1 + 8 penalty) for the
         logistic loss and 2 / (1 + 4 penalty) for the hinge loss; None: 16 m.
+    base : int, default=2
+        Base b of the lengths of intervals, from 2 to 64. A row costs log 2 / log b as much as with the base 2.
     restart : bool, default=False
         If True, follow the source: an interval learner resets its coefficients and the weights of its kernels at the
         start of its next interval, its own weight h_j becomes s_j, and s_j replaces s_w.
@@ -267,13 +298,13 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     kernels_ : tuple of (str, float)
-        The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
-        Frequencies of the kernels.
+        The P kernels, each with its variance, for kernels of x'z with their degree.
+    frequencies_ : ndarray of shape (n_waves, n_components, `n_features_in_`)
+        Frequencies of the kernels of a distance.
     kernel_weights_ : ndarray of shape (n_outputs, n_active, P)
         Weights of the kernels, with sum 1; one output for two classes, else one per class.
     expert_weights_ : ndarray of shape (n_outputs, n_active)
-        Weights of the floor(log2(n_seen_ + 1)) + 1 interval learners that predict the next row, with sum 1.
+        Weights of the floor(log(n_seen_ + 1) / log(base)) + 1 interval learners that predict the next row, with sum 1.
     drift_ : Drift
         The leading interval learner (``interval``, ``step``), the number ``n_flags`` of flagged changes, and the rows
         ``flags`` of the last 64 changes.
@@ -286,7 +317,7 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     Notes
     -----
     A row costs about P D d + 8 J P D multiplications (the second term per class), and P D sines and cosines, for d
-    columns, P kernels and J = log2 of the number of learned rows. Memory is O(32 P D) per class and O(P D d).
+    columns, P kernels and J = log_b of the number of learned rows. Memory is O(32 P D) per class and O(P D d).
     The default step sizes suit targets of about unit range, here ±1.
     Several classes are learned one against the rest on the same features. The thesis version of [1]_ (chapter 3) has a
     wrong sign in Pr(y = 1) = 1 / (1 + exp(f)) and a factor 2 in the gradient; here Pr(y = 1) is 1 / (1 + exp(-f)).
@@ -327,6 +358,7 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
         step: float | None = None,
+        base: int = 2,
         restart: bool = False,
         weight_step: float = 2.0,
         penalty: float = 0.0,
@@ -338,6 +370,7 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
         self.variances = variances
         self.orthogonal = orthogonal
         self.step = step
+        self.base = base
         self.restart = restart
         self.weight_step = weight_step
         self.penalty = penalty

@@ -21,12 +21,12 @@ class Loss(NamedTuple):
 LOSSES = {"square": Loss(0, 2.0, 2.0), "logistic": Loss(1, 0.25, 0.25), "hinge": Loss(2, 0.0, 0.5)}
 
 
-def check_step(step: float, loss: str, penalty: float = 0.0) -> None:
+def check_step(step: float, loss: str, penalty: float = 0.0, name: str = "step") -> None:
     """Raise ValueError for a step size with diverging coefficients: twice the full step or more."""
     curvature = LOSSES[loss].curvature + 2.0 * penalty
     # gradient descent on a quadratic of this curvature contracts only below 2 / curvature
     if step * curvature >= 2.0:
         raise ValueError(
-            f"step={step!r} diverges with the {loss} loss and penalty={penalty!r}: give a step below "
+            f"{name}={step!r} diverges with the {loss} loss and penalty={penalty!r}: give a step below "
             f"{2.0 / curvature:g}"
         )

@@ -1,6 +1,6 @@
 """Raker: online regression and classification on random features of several kernels."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,20 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx._ext import _raker
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.features import DEGREES, count_values, list_kernels, make_feature_map
 from pgmx.streaming.inputs import iterate_chunks
 from pgmx.streaming.losses import LOSSES, check_step
-
-KERNELS = ("gaussian", "laplacian", "cauchy")
-
-#: Factors for the radii of the Gaussian kernel's frequencies: each kernel is a mixture of Gaussian kernels.
-_MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
-    "gaussian": lambda rng, n: np.ones(n),
-    "laplacian": lambda rng, n: 1.0 / np.abs(rng.standard_normal(n)),
-    "cauchy": lambda rng, n: np.sqrt(2.0 * rng.standard_exponential(n)),
-}
-
-#: Rows of frequencies and of coefficients are padded to these multiples for the vector kernels.
-TILE, LANES = 16, 8
 
 COVERAGE: dict[str, Any] = {"coverage": [Interval(Real, 0, 1, closed="neither"), None]}
 
@@ -33,6 +22,11 @@ LOSS: dict[str, Any] = {
     "loss": [StrOptions({"logistic", "hinge"})],
     "step": [Interval(Real, 0, None, closed="neither"), None],
 }
+
+#: The schedules of Raker's step; AdaRaker's interval learners have one step size each.
+SCHEDULES: list[Any] = [Interval(Real, 0, None, closed="neither"), StrOptions({"constant", "inverse_sqrt"}), callable]
+
+_SQUARE_STEP = 0.25  # the default of the square loss, half a full step
 
 
 class RakerLearner(StreamLearner):
@@ -51,36 +45,35 @@ class RakerLearner(StreamLearner):
     _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")
     #: Number of stored change flags.
     _n_flags = 0
-    #: The expert whose losses are monitored for changes.
-    _monitored = 0
     _is_adaptive = False
 
     n_components: int
     kernels: str | Sequence[str]
     variances: float | Sequence[float]
     orthogonal: bool
-    step: float | None
+    step: Any
     weight_step: float
     penalty: float
     random_state: Any
     loss: str = "square"
     coverage: float | None = None
     restart: bool = False
+    base: int = 2
 
     @property
     def kernels_(self) -> tuple[tuple[str, float], ...]:
-        """Kernels as pairs of a name and a variance."""
+        """Kernels as pairs of a name and a variance, or a degree."""
         check_is_fitted(self)
         self._check_options()
-        return _list_kernels(self.kernels, self.variances)
+        return list_kernels(self.kernels, self.variances)
 
     @property
     def frequencies_(self) -> np.ndarray:
-        """Frequencies, by [kernel, component, feature]."""
+        """Frequencies of the shift-invariant kernels, by [kernel, component, feature]."""
         check_is_fitted(self)
         self._check_options()
-        n = self._coefficients.shape[2] * self.n_components
-        return self._frequencies[:, :n].T.reshape(-1, self.n_components, self.n_features_in_).copy()
+        n = int((self._kinds == 0).sum()) * self.n_components
+        return self._frequencies[: self.n_features_in_, :n].T.reshape(-1, self.n_components, self.n_features_in_).copy()
 
     @property
     def kernel_weights_(self) -> np.ndarray:
@@ -102,7 +95,28 @@ class RakerLearner(StreamLearner):
 
     def _list_steps(self) -> np.ndarray:
         """Return the step sizes of the experts."""
-        return np.array([LOSSES[self.loss].get_full_step(self.penalty) if self.step is None else float(self.step)])
+        if callable(self.step):
+            return np.ones(1)  # the factors are the steps
+        full = LOSSES[self.loss].get_full_step(self.penalty)
+        if self.step is None or isinstance(self.step, str):
+            return np.array([_SQUARE_STEP if self.loss == "square" and self.step == "constant" else full])
+        return np.array([float(self.step)])
+
+    def _list_factors(self, n_rows: int) -> np.ndarray | None:
+        """Return the factors of the step sizes of the next rows; None for constant steps."""
+        rows = self.n_seen_ + 1 + np.arange(n_rows)
+        if isinstance(self.step, str) and self.step == "inverse_sqrt":
+            return rows**-0.5
+        if not callable(self.step):
+            return None
+        factors = np.empty(n_rows)
+        for i, row in enumerate(rows.tolist()):
+            step = self.step(row)
+            if not isinstance(step, Real) or not 0.0 < step < np.inf:
+                raise ValueError(f"step({row}) is {step!r:.60}: the step of a row must be a finite number above 0")
+            check_step(float(step), self.loss, self.penalty, f"step({row})")
+            factors[i] = step
+        return factors
 
     def _list_rates(self) -> np.ndarray:
         """Return the step sizes of the experts' weights."""
@@ -112,26 +126,29 @@ class RakerLearner(StreamLearner):
         """Return the log weights of new experts."""
         return np.log(self._list_steps())
 
+    @property
+    def _alarm_expert(self) -> int:
+        """The expert whose losses are monitored for changes."""
+        return 0
+
     def _count_experts(self) -> int:
         """Return the number of experts that predict the next row."""
         return 1
 
     def _count_values(self, n_features: int) -> int:
-        n_kernels = len(_list_kernels(self.kernels, self.variances))
-        coefficients = 2 * self.n_components * self._n_functions * len(self._list_steps())
-        return n_kernels * (self.n_components * n_features + coefficients)
+        pairs = list_kernels(self.kernels, self.variances)
+        values, length = count_values(pairs, n_features, self.n_components)
+        return values + len(pairs) * length * self._n_functions * len(self._list_steps())
 
     def _start(self, n_features: int) -> None:
         steps = self._list_steps()
-        check_step(float(steps[0]), self.loss, self.penalty)
-        pairs = _list_kernels(self.kernels, self.variances)
+        if not callable(self.step):
+            check_step(float(steps[0]), self.loss, self.penalty)
+        pairs = list_kernels(self.kernels, self.variances)
         rng = check_random_state(self.random_state)
-        drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
-        n, n_outputs = len(pairs) * self.n_components, self._n_functions
-        # features in rows, so that the kernels read the frequencies of one feature in vectors
-        self._frequencies = np.zeros((n_features, _round_up(n, TILE)))
-        self._frequencies[:, :n] = drawn.reshape(n, n_features).T
-        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), _round_up(2 * self.n_components, LANES)))
+        drawn = make_feature_map(pairs, n_features, self.n_components, self.orthogonal, rng)
+        self._frequencies, n_outputs = drawn.frequencies, self._n_functions
+        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), drawn.length))
         # logs, since products of many small factors would underflow
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
         self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
@@ -140,6 +157,16 @@ class RakerLearner(StreamLearner):
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
         self._flags = np.zeros(1 + self._n_flags, dtype=np.int64)
+
+    @property
+    def _kinds(self) -> np.ndarray:
+        """Degrees of the kernels, 0 for shift-invariant ones."""
+        names = [name for name, _ in list_kernels(self.kernels, self.variances)]
+        return np.array([DEGREES.get(name, 0) for name in names], dtype=np.int32)
+
+    def _append_one(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows with a last column of 1 if there are polynomials."""
+        return np.hstack([rows, np.ones((len(rows), 1))]) if len(self._frequencies) > rows.shape[1] else rows
 
     @property
     def _n_functions(self) -> int:
@@ -152,7 +179,7 @@ class RakerLearner(StreamLearner):
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         _raker.update(
-            rows,
+            self._append_one(rows),
             self._encode_targets(targets),
             self._frequencies,
             self._list_steps(),
@@ -172,14 +199,17 @@ class RakerLearner(StreamLearner):
             adaptive=self._is_adaptive,
             restart=self.restart,
             coverage=self.coverage or 0.0,
-            monitored=self._monitored,
+            monitored=self._alarm_expert,
             n_seen=self.n_seen_,
+            base=self.base,
+            kinds=self._kinds,
+            factors=self._list_factors(len(rows)),
         )
 
     def _predict(self, rows: Any) -> np.ndarray:
         outputs = np.empty((len(rows), self._n_outputs))
         _raker.predict(
-            rows,
+            self._append_one(rows),
             self._frequencies,
             self._coefficients,
             self._kernel_logs,
@@ -188,6 +218,8 @@ class RakerLearner(StreamLearner):
             outputs,
             n_components=self.n_components,
             n_seen=self.n_seen_,
+            base=self.base,
+            kinds=self._kinds,
         )
         return outputs
 
@@ -291,15 +323,19 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     ----------
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
-    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
-        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
+        "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0. Each kernel is used with each width.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True
         If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
-        approximation of the same kernels.
-    step : float, default=0.25
-        Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``.
+        approximation of the same kernels. "laplacian_l1" has independent frequencies.
+    step : float, {"constant", "inverse_sqrt"} or callable, default=0.25
+        Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``. "constant": 0.25.
+        "inverse_sqrt": m / sqrt(t) at row t = 1, 2, ..., with m = 1 / (2 + 2 penalty). A function of t returns the step
+        of row t; such a learner can be pickled if the function can, but not saved.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
     penalty : float, default=0.0
@@ -318,9 +354,9 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, if the first rows had names.
     kernels_ : tuple of (str, float)
-        The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
-        Frequencies of the kernels.
+        The P kernels, each with its variance, for kernels of x'z with their degree.
+    frequencies_ : ndarray of shape (n_waves, n_components, `n_features_in_`)
+        Frequencies of the kernels of a distance.
     kernel_weights_ : ndarray of shape (n_outputs, 1, P)
         Weights of the kernels, with sum 1; there is one output.
 
@@ -332,7 +368,9 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
-    O(P D d).
+    O(P D d). A polynomial of degree q costs 2 q D d multiplications: the features are products of the Fourier
+    transforms of q count sketches with 2 D buckets [4]_. A linear kernel has the d columns as features. Features of
+    these kernels that are longer than 1 divide the step by their squared length.
     The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
 
     Intervals are f ± q m with the running mean m of the errors ``|y - f|`` before each row was learned. log q increases
@@ -346,6 +384,8 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
     .. [3] Gibbs, I. and Candes, E. (2021). Adaptive conformal inference under distribution shift. Advances in Neural
        Information Processing Systems 34, equation 2; here on a logarithmic scale.
+    .. [4] Pham, N. and Pagh, R. (2013). Fast and scalable polynomial kernels via explicit feature maps. Proceedings of
+       KDD, 239-247.
 
     Examples
     --------
@@ -362,7 +402,7 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     (5, 2)
     """
 
-    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **COVERAGE}
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **COVERAGE, "step": SCHEDULES}
 
     def __init__(
         self,
@@ -371,7 +411,7 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
         kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
-        step: float = 0.25,
+        step: float | str | Callable[[int], float] = 0.25,
         weight_step: float = 2.0,
         penalty: float = 0.0,
         coverage: float | None = 0.9,
@@ -406,17 +446,20 @@ class RakerClassifier(SignsMixin, RakerLearner):
         log(1 + exp(-y f)), which gives probabilities, or max(0, 1 - y f), with y = 1 for the class and -1 for others.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
-    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
-        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
+        "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0. Each kernel is used with each width.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True
         If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
-        approximation of the same kernels.
-    step : float, default=None
-        Step size of the coefficients, for features of length 1. None: 4 / (1 + 8 penalty) for the logistic loss and
-        2 / (1 + 4 penalty) for the hinge loss. The logistic loss diverges at twice this value or more, the hinge loss
-        at 1 / penalty or more.
+        approximation of the same kernels. "laplacian_l1" has independent frequencies.
+    step : float, {"constant", "inverse_sqrt"} or callable, default=None
+        Step size of the coefficients, for features of length 1. None and "constant": m = 4 / (1 + 8 penalty) for the
+        logistic loss and 2 / (1 + 4 penalty) for the hinge loss. The logistic loss diverges at twice this value or
+        more, the hinge loss at 1 / penalty or more. "inverse_sqrt": m / sqrt(t) at row t = 1, 2, ... A function of t
+        returns the step of row t; such a learner can be pickled if the function can, but not saved.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
     penalty : float, default=0.0
@@ -435,9 +478,9 @@ class RakerClassifier(SignsMixin, RakerLearner):
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     kernels_ : tuple of (str, float)
-        The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
-        Frequencies of the kernels.
+        The P kernels, each with its variance, for kernels of x'z with their degree.
+    frequencies_ : ndarray of shape (n_waves, n_components, `n_features_in_`)
+        Frequencies of the kernels of a distance.
     kernel_weights_ : ndarray of shape (n_outputs, 1, P)
         Weights of the kernels, with sum 1; one output for two classes, else one per class.
 
@@ -449,7 +492,9 @@ class RakerClassifier(SignsMixin, RakerLearner):
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
-    O(P D d).
+    O(P D d). A polynomial of degree q costs 2 q D d multiplications: the features are products of the Fourier
+    transforms of q count sketches with 2 D buckets [3]_. A linear kernel has the d columns as features. Features of
+    these kernels that are longer than 1 divide the step by their squared length.
     The default step sizes suit targets of about unit range, here ±1.
     Several classes are learned one against the rest on the same features. The thesis version of [1]_ (chapter 3) has a
     wrong sign in Pr(y = 1) = 1 / (1 + exp(f)) and a factor 2 in the gradient; here Pr(y = 1) is 1 / (1 + exp(-f)).
@@ -459,6 +504,8 @@ class RakerClassifier(SignsMixin, RakerLearner):
     .. [1] Shen, Y., Chen, T. and Giannakis, G. B. (2019). Random feature-based online multi-kernel learning in
        environments with unknown dynamics. Journal of Machine Learning Research 20(22), algorithm 2.
     .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
+    .. [3] Pham, N. and Pagh, R. (2013). Fast and scalable polynomial kernels via explicit feature maps. Proceedings of
+       KDD, 239-247.
 
     Examples
     --------
@@ -472,7 +519,7 @@ class RakerClassifier(SignsMixin, RakerLearner):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **LOSS}
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **LOSS, "step": [*SCHEDULES, None]}
 
     def __init__(
         self,
@@ -482,7 +529,7 @@ class RakerClassifier(SignsMixin, RakerLearner):
         kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
-        step: float | None = None,
+        step: float | str | Callable[[int], float] | None = None,
         weight_step: float = 2.0,
         penalty: float = 0.0,
         random_state: Any = 0,
@@ -496,50 +543,3 @@ class RakerClassifier(SignsMixin, RakerLearner):
         self.weight_step = weight_step
         self.penalty = penalty
         self.random_state = random_state
-
-
-# ---- random frequencies of shift-invariant kernels: their sines and cosines approximate the kernels ----
-
-
-def _list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
-    """Return the pairs of a kernel and a variance, sorted by kernel; ValueError for invalid ones."""
-    names = [kernels] if isinstance(kernels, str) else list(kernels)
-    numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
-    unknown = [name for name in names if name not in KERNELS]
-    if unknown or not names:
-        culprit = repr(unknown[0]) if unknown else "no kernel"
-        raise ValueError(f"kernels={kernels!r} holds {culprit}: give one or several of {', '.join(KERNELS)}")
-    wrong = numbers[~((numbers > 0.0) & np.isfinite(numbers))]
-    if numbers.ndim != 1 or not len(numbers) or len(wrong):
-        raise ValueError(f"variances={variances!r} must be finite and above 0")
-    return tuple((name, number) for name in names for number in numbers.tolist())
-
-
-def draw_frequencies(
-    pairs: Sequence[tuple[str, float]], n_features: int, n_components: int, orthogonal: bool, rng: np.random.RandomState
-) -> np.ndarray:
-    """Return the frequencies (P, D, d) of kernels k(x - x') = E cos v'(x - x')."""
-    frequencies = np.empty((len(pairs), n_components, n_features))
-    for block, (kernel, variance) in zip(frequencies, pairs, strict=True):
-        if orthogonal:
-            directions = np.vstack(list(_draw_directions(n_features, n_components, rng)))
-            # lengths of normal vectors: each row is normal, and the rows of a group are orthogonal
-            block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
-        else:
-            block[:] = rng.standard_normal((n_components, n_features))
-        block *= (_MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
-    return frequencies
-
-
-def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomState) -> Iterator[np.ndarray]:
-    """Yield groups of at most d orthonormal rows, each uniformly distributed, until there are D."""
-    for start in range(0, n_components, n_features):
-        size = min(n_features, n_components - start)
-        directions, triangle = np.linalg.qr(rng.standard_normal((n_features, size)))
-        # QR with a positive diagonal, otherwise the directions would not be uniformly distributed
-        yield (directions * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)).T
-
-
-def _round_up(number: int, multiple: int) -> int:
-    """Return the smallest multiple that is at least the number."""
-    return -(-number // multiple) * multiple

@@ -1,6 +1,6 @@
 """Raker and AdaRaker compared with a numpy loop, budgeted kernels and baselines, on the streams of their authors.
 
-    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|speed|all [--out FILE]
+    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|kinds|speed|all [--out FILE]
 
 Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
 per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
@@ -162,6 +162,40 @@ def compare_settings():
     return rows
 
 
+MIXED = ("gaussian", "linear", "polynomial2", "polynomial3")
+
+
+def compare_kinds():
+    """Dictionaries that mix kinds of kernels, schedules of steps (tables 3.6, 3.12), bases of intervals; CPU s."""
+    rows = {}
+    regressors = {
+        "Raker": (RakerRegressor, {}),
+        "Raker .5 / sqrt(t)": (RakerRegressor, {"step": "inverse_sqrt"}),
+        "Raker .1 / sqrt(t)": (RakerRegressor, {"step": lambda t: 0.1 * t**-0.5}),
+        "Raker mixed": (RakerRegressor, {"kernels": MIXED}),
+        "Raker l1": (RakerRegressor, {"kernels": "laplacian_l1"}),
+        **{f"AdaRaker base {base}": (AdaRakerRegressor, {"base": base}) for base in (2, 3, 4, 10)},
+        "AdaRaker mixed": (AdaRakerRegressor, {"kernels": MIXED}),
+    }
+    classifiers = {
+        "Raker": (RakerClassifier, {}),
+        "Raker 4 / sqrt(t)": (RakerClassifier, {"step": "inverse_sqrt"}),
+        "Raker .5 / sqrt(t)": (RakerClassifier, {"step": lambda t: 0.5 * t**-0.5}),
+        "Raker .1 / sqrt(t)": (RakerClassifier, {"step": lambda t: 0.1 * t**-0.5}),
+        "Raker mixed": (RakerClassifier, {"kernels": MIXED}),
+        **{f"AdaRaker base {base}": (AdaRakerClassifier, {"base": base}) for base in (2, 4)},
+        "AdaRaker mixed": (AdaRakerClassifier, {"kernels": MIXED}),
+    }
+    for title, name in {**REGRESSION, **LABELS}.items():
+        X, y = read_stream(name)
+        for label, (cls, options) in (classifiers if title in LABELS else regressors).items():
+            start = time.process_time()
+            error = measure_error(lambda cls=cls, options=options, **more: cls(**options, **more), X, y)
+            rows[f"{title} {label}"] = [error, round((time.process_time() - start) / len(SEEDS), 3)]
+            print(f"{title} {label}", rows[f"{title} {label}"], flush=True)
+    return rows
+
+
 def list_label_streams():
     """Yield names and streams of labels on which step sizes were chosen: none of the streams of the source."""
     table = pd.read_parquet(FOLDER / "eeg_eye_state.parquet")
@@ -263,6 +297,7 @@ PARTS = {
     "drift": compare_drift,
     "sweeps": compare_settings,
     "steps": compare_steps,
+    "kinds": compare_kinds,
     "speed": compare_speed,
 }
 

@@ -30,7 +30,9 @@ def draw_rows(rng: np.random.Generator) -> Arguments:
         "X": X,
         "y": rng.integers(0, int(rng.integers(2, 4)), len(X)).astype(float),
         "n_components": int(rng.integers(1, 6)),
-        "kernels": pick(rng, ["gaussian", "laplacian", ("cauchy", "gaussian")]),
+        "kernels": pick(
+            rng, ["gaussian", "laplacian_l1", ("cauchy", "gaussian"), ("linear", "polynomial2", "laplacian")]
+        ),
         "variances": pick(rng, [1.0, (0.1, 5.0)]),
         "orthogonal": bool(rng.random() < 0.5),
         "step": float(rng.uniform(0.01, 0.7)),
@@ -50,13 +52,27 @@ def check_learner(learner: Any, arguments: Arguments) -> None:
         assert isinstance(learner.drift_, streaming.Drift)
 
 
+def draw_options(rng: np.random.Generator, is_adaptive: bool) -> Arguments:
+    """Return rows and options of Raker with a schedule of steps, or of AdaRaker with a base of intervals."""
+    arguments = draw_rows(rng)
+    if is_adaptive:
+        return {**arguments, "base": int(rng.integers(2, 9))}
+    return {**arguments, "step": pick(rng, [arguments["step"], "constant", "inverse_sqrt", _halve])}
+
+
+def _halve(row: int) -> float:
+    return 0.5 / (1 + row // 16)
+
+
 def enter_learner(name: str, cls: Any) -> None:
     """Enter the cases of one learner."""
+    is_adaptive = name.startswith("Ada")
 
     def learn(X: Any, y: Any, **options: Any) -> Any:
         return cls(**options).fit(X, y)
 
-    enter_calls(f"streaming.{name}", learn, draw_rows, check_learner, WRONG, 0.5)
+    wrong = {**WRONG, "base": Wrong((1, 0, 65, 2.5, "x", None))} if is_adaptive else WRONG
+    enter_calls(f"streaming.{name}", learn, lambda rng: draw_options(rng, is_adaptive), check_learner, wrong, 0.5)
 
 
 enter_learner("RakerRegressor", streaming.RakerRegressor)

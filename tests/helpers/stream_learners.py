@@ -77,6 +77,7 @@ STREAMS = [
     Stream(GradrakerClassifier, frozen=("variances", 2.0), grid=("step", [0.1, 0.2])),
     Stream(RakerRegressor),
     Stream(AdaRakerRegressor, frozen=("variances", (0.5, 2.0)), grid=("step", [0.5, 1.0])),
+    Stream(RakerRegressor, {"kernels": ("gaussian", "linear", "polynomial2", "laplacian_l1"), "step": "inverse_sqrt"}),
     Stream(RakerClassifier),
     Stream(AdaRakerClassifier, {"loss": "hinge"}, frozen=("kernels", "cauchy"), grid=("step", [0.5, 1.0])),
 ]

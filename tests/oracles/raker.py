@@ -1,4 +1,4 @@
-"""Raker and AdaRaker written down row by row in numpy, as in the equations; frequencies are given."""
+"""Raker and AdaRaker written down row by row in numpy, as in the equations; frequencies and sketches are given."""
 
 import numpy as np
 
@@ -19,12 +19,34 @@ def softmax(logs):
     return weights / weights.sum()
 
 
+def sketch_polynomial(x, buckets, signs, n_buckets):
+    """Return the tensor sketch of (1, x): the circular convolution of its count sketches, by Fourier transforms."""
+    x, product = np.r_[1.0, x] / np.sqrt(1 + len(x)), 1.0
+    for places, sign in zip(buckets, signs, strict=True):
+        product = product * np.fft.fft(np.bincount(places, sign * x, n_buckets))
+    return np.fft.ifft(product).real
+
+
 class RakerTwin:
-    """One output of Raker (a `step`) or AdaRaker (`adaptive`), learned by dictionaries of experts."""
+    """One output of Raker (a `step`) or AdaRaker (`adaptive`), learned by dictionaries of experts.
+
+    `step` may be a function of the row; `features` maps x to the list of features of all kernels.
+    """
 
     def __init__(
-        self, frequencies, *, step, loss="square", weight_step=2.0, penalty=0.0, adaptive=False, restart=False
+        self,
+        frequencies,
+        *,
+        step,
+        loss="square",
+        weight_step=2.0,
+        penalty=0.0,
+        adaptive=False,
+        restart=False,
+        base=2,
+        features=None,
     ):
+        self.base, self.features = base, features or self.wave
         self.frequencies, self.step, self.loss = frequencies, step, loss
         self.weight_step, self.penalty, self.adaptive, self.restart = weight_step, penalty, adaptive, restart
         self.t, self.coefficients, self.kernel_logs, self.expert_logs = 0, {}, {}, {}
@@ -32,33 +54,42 @@ class RakerTwin:
 
     def get_step(self, j):
         curvature = {"square": 2.0, "logistic": 0.25, "hinge": 0.5}[self.loss]
-        return min(1.0 / (curvature + 2.0 * self.penalty), self.step * 2.0 ** (-j / 2)) if self.adaptive else self.step
+        if self.adaptive:
+            return min(1.0 / (curvature + 2.0 * self.penalty), self.step * self.base ** (-j / 2))
+        return self.step(self.t) if callable(self.step) else self.step
+
+    def wave(self, x):
+        angles = self.frequencies @ x
+        return list(np.hstack([np.sin(angles), np.cos(angles)]) / np.sqrt(angles.shape[1]))
 
     def open_intervals(self, t):
         """Renew the experts whose intervals begin at row t, counted from 1."""
-        n_kernels, n_components, _ = self.frequencies.shape
-        for j in range(t.bit_length()) if self.adaptive else [0] * (t == 1):
-            if t % 2**j == 0:
+        n_open = sum(self.base**j <= t for j in range(40))
+        for j in range(n_open) if self.adaptive else [0] * (t == 1):
+            if t % self.base**j == 0:
                 self.expert_logs[j] = np.log(self.get_step(j)) * (1.0 if self.restart else 0.5)
                 if self.restart or j not in self.coefficients:
-                    self.coefficients[j] = np.zeros((n_kernels, 2 * n_components))
-                    self.kernel_logs[j] = np.zeros(n_kernels)
+                    self.coefficients[j] = [0.0 * z for z in self.z]
+                    self.kernel_logs[j] = np.zeros(len(self.z))
 
     def learn(self, x, y):
         """Return the prediction before the row, then learn it."""
         self.t += 1
+        self.z = self.features(x)
         self.open_intervals(self.t)
-        angles = self.frequencies @ x
-        features = np.hstack([np.sin(angles), np.cos(angles)]) / np.sqrt(angles.shape[1])
-        parts = {j: (theta * features).sum(axis=1) for j, theta in self.coefficients.items()}
+        parts = {
+            j: np.array([a @ z for a, z in zip(theta, self.z, strict=True)]) for j, theta in self.coefficients.items()
+        }
         experts = {j: softmax(self.kernel_logs[j]) @ part for j, part in parts.items()}
         order = sorted(experts)
         f = softmax(np.array([self.expert_logs[j] for j in order])) @ [experts[j] for j in order]
         loss, slope = LOSSES[self.loss], SLOPES[self.loss]
         for j in order:
             step = self.get_step(j)
-            gradient = slope(parts[j], y)[:, None] * features + 2.0 * self.penalty * self.coefficients[j]
-            self.coefficients[j] = self.coefficients[j] - step * gradient
+            self.coefficients[j] = [
+                a - step / max(1.0, z @ z) * (s * z + 2.0 * self.penalty * a)
+                for a, s, z in zip(self.coefficients[j], slope(parts[j], y), self.z, strict=True)
+            ]
             self.kernel_logs[j] = self.kernel_logs[j] - self.weight_step * loss(parts[j], y)
             self.expert_logs[j] += (step if self.restart else self.weight_step) * (loss(f, y) - loss(experts[j], y))
         self.losses.append({j: float(loss(experts[j], y)) for j in order})

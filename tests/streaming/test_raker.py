@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from oracles.raker import RakerTwin
+from oracles.raker import RakerTwin, sketch_polynomial
 from pgmx._ext import _raker
 from pgmx.streaming import (
     AdaRakerClassifier,
@@ -16,7 +16,7 @@ from pgmx.streaming import (
     RakerClassifier,
     RakerRegressor,
 )
-from pgmx.streaming.raker import draw_frequencies
+from pgmx.streaming.features import draw_frequencies, draw_sketch, transform_sketch
 
 
 def draw_rows(n_rows, seed=0, n_features=3):
@@ -25,7 +25,7 @@ def draw_rows(n_rows, seed=0, n_features=3):
     return X, np.sin(4.0 * X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=n_rows)
 
 
-def replay(learner, X, y, frequencies, step):
+def replay(learner, X, y, frequencies, step, features=None):
     names = ("loss", "weight_step", "penalty")
     options = {name: getattr(learner, name) for name in names if hasattr(learner, name)}
     twin = RakerTwin(
@@ -33,9 +33,99 @@ def replay(learner, X, y, frequencies, step):
         step=step,
         adaptive="Ada" in type(learner).__name__,
         restart=learner.restart,
+        base=learner.base,
+        features=features,
         **options,
     )
     return twin, np.array([twin.learn(*row) for row in zip(X, y, strict=True)])
+
+
+def halve(t):
+    return 0.4 / (1 + t // 50)
+
+
+@pytest.mark.parametrize("cls", [RakerRegressor, AdaRakerRegressor])
+def test_dictionaries_that_mix_kinds_are_their_twin(cls):
+    """Sketches by Fourier transforms and back; rows are so long that some steps are shortened."""
+    X, y = draw_rows(120, n_features=9)
+    X *= 1.5
+    kernels = ["polynomial2", "gaussian", "linear", "polynomial3", "laplacian_l1"]
+    learner = cls(n_components=4, kernels=kernels, variances=(0.5, 2.0))
+    predictions = learner.predict_partial_fit(X, y)
+    rng = np.random.RandomState(0)
+    pairs = [("gaussian", 0.5), ("gaussian", 2.0), ("laplacian_l1", 0.5), ("laplacian_l1", 2.0)]
+    frequencies = draw_frequencies(pairs, 9, 4, True, rng)
+    np.testing.assert_array_equal(learner.frequencies_, frequencies)
+    sketches = [draw_sketch(degree, 10, 4, rng) for degree in (2, 3)]
+
+    def map_row(x):
+        waves = list(np.hstack([np.sin(frequencies @ x), np.cos(frequencies @ x)]) / 2)
+        second, third = (sketch_polynomial(x, *sketch, 8) for sketch in sketches)
+        return [second, *waves[:2], x / 3, third, *waves[2:]]
+
+    assert any(z @ z > 1 for x in X for z in map_row(x)[::3])
+    _, expected = replay(learner, X, y, frequencies, learner.step, map_row)
+    np.testing.assert_allclose(predictions, expected, rtol=1e-8, atol=1e-12)
+    assert learner.kernels_[0] == ("polynomial2", 2.0)
+    assert learner.kernels_[3] == ("linear", 1.0)
+
+
+def test_sketches_approach_the_polynomials():
+    rng = np.random.RandomState(0)
+    X = rng.random_sample((30, 6))
+    for degree in (2, 3):
+        buckets, signs = draw_sketch(degree, 7, 2000, rng)
+        Z = np.array([sketch_polynomial(x, buckets, signs, 4000) for x in X])
+        exact = ((1 + X @ X.T) / 7) ** degree
+        assert np.abs(Z @ Z.T - exact).max() < 0.04
+        maps = np.hstack([np.ones((30, 1)), X]) / np.sqrt(7) @ transform_sketch(buckets, signs, 2000)
+        real, imaginary = np.ones((30, 2001)), np.zeros((30, 2001))
+        for part in np.split(maps, degree, axis=1):
+            more = np.concatenate([np.zeros((30, 1)), part[:, 2001:], np.zeros((30, 1))], axis=1)
+            real, imaginary = real * part[:, :2001] - imaginary * more, real * more + imaginary * part[:, :2001]
+        np.testing.assert_allclose(real @ real.T + imaginary @ imaginary.T, Z @ Z.T, rtol=1e-9)
+
+
+def test_linear_kernels_have_all_columns_as_features():
+    X, _ = draw_rows(400, n_features=40)
+    learner = RakerRegressor(n_components=3, kernels="linear", step=0.9, coverage=None).fit(X, X @ np.arange(40) / 40)
+    assert learner.frequencies_.shape == (0, 3, 40)
+    assert learner._coefficients.shape == (1, 1, 1, 40)
+    theta = np.zeros(40)
+    for x, target in zip(X / np.sqrt(40), X @ np.arange(40) / 40, strict=True):
+        theta -= 1.8 / max(1, x @ x) * (theta @ x - target) * x
+    np.testing.assert_allclose(learner.predict(X), X / np.sqrt(40) @ theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 64, 100])
+@pytest.mark.parametrize("base", [2, 3, 10])
+def test_interval_learners_start_at_powers_of_the_base(base, rows):
+    X, y = draw_rows(rows)
+    learner = AdaRakerRegressor(n_components=2, base=base).fit(X, y)
+    n_active = sum(base**j <= rows + 1 for j in range(10))
+    assert learner.expert_weights_.shape == (1, n_active)
+    assert np.log(learner.drift_.interval) / np.log(base) == pytest.approx(
+        round(np.log(learner.drift_.interval) / np.log(base))
+    )
+    assert base**learner._alarm_expert in {2: [64], 3: [81], 10: [100]}[base]
+    assert (base ** learner._coefficients.shape[1] > 2**31) and (base ** (learner._coefficients.shape[1] - 1) <= 2**31)
+
+
+def test_classifiers_take_schedules_of_steps():
+    X, y = draw_rows(80)
+    labels = y > 0.3
+    learner, other = (RakerClassifier(step=step).fit(X, labels) for step in ("inverse_sqrt", lambda t: 4 / np.sqrt(t)))
+    np.testing.assert_allclose(learner.decision_function(X), other.decision_function(X), rtol=1e-9)
+    constant = RakerClassifier(step="constant").fit(X, labels)
+    np.testing.assert_array_equal(constant.decision_function(X), RakerClassifier().fit(X, labels).decision_function(X))
+    assert not np.allclose(constant.decision_function(X), learner.decision_function(X))
+    single = RakerRegressor(step="inverse_sqrt")
+    for t in range(80):
+        single.partial_fit(X[t : t + 1], y[t : t + 1])
+    whole = RakerRegressor(step="inverse_sqrt").fit(X, y)
+    np.testing.assert_array_equal(whole.predict(X), single.predict(X))
+    with pytest.raises(TypeError, match="step=.* cannot be saved"):
+        other.save("learner.npz")
 
 
 @pytest.mark.parametrize(
@@ -45,13 +135,17 @@ def replay(learner, X, y, frequencies, step):
         RakerRegressor(n_components=2, step=0.4, weight_step=0.5, penalty=0.1, orthogonal=False),
         AdaRakerRegressor(n_components=9, variances=0.7),
         AdaRakerRegressor(n_components=6, kernels="cauchy", restart=True, step=0.6, penalty=0.05),
+        AdaRakerRegressor(n_components=6, kernels="laplacian_l1", base=5),
+        RakerRegressor(n_components=5, step="inverse_sqrt", penalty=0.1),
+        RakerRegressor(n_components=5, step=halve),
     ],
-    ids=["kernels", "penalty", "adaptive", "restart"],
+    ids=["kernels", "penalty", "adaptive", "restart", "base 5", "inverse_sqrt", "function"],
 )
 def test_regressors_are_their_twin(learner):
     X, y = draw_rows(150)
     predictions = learner.predict_partial_fit(X, y)
-    twin, expected = replay(learner, X, y, learner.frequencies_, learner.step)
+    step = (lambda t: 1 / (2.2 * np.sqrt(t))) if learner.step == "inverse_sqrt" else learner.step
+    twin, expected = replay(learner, X, y, learner.frequencies_, step)
     np.testing.assert_allclose(predictions, expected, rtol=1e-9, atol=1e-12)
     weights = learner.kernel_weights_[0]
     logs = np.exp(np.array([twin.kernel_logs[j] for j in sorted(twin.kernel_logs)]))
@@ -154,6 +248,14 @@ def test_refused_options():
         (GradrakerClassifier, {"step": 8.0, "loss": "logistic"}, "step=8.0 diverges with the logistic loss"),
         (GradrakerRegressor, {"step": 1.5}, "step=1.5 diverges with the square loss"),
         (RakerRegressor, {"kernels": "rbf"}, "'rbf'"),
+        (RakerRegressor, {"kernels": "polynomial"}, "'polynomial'.*polynomial2, polynomial3"),
+        (RakerRegressor, {"step": "sqrt"}, "step.*'constant'|step.*'inverse_sqrt'"),
+        (RakerRegressor, {"step": lambda t: 1.0 / t}, "step.1.=1.0 diverges"),
+        (RakerRegressor, {"step": lambda t: 0.4 - 0.1 * t}, "step.4. is .* above 0"),
+        (RakerRegressor, {"step": lambda t: "x"}, "step.1. is 'x'"),
+        (AdaRakerRegressor, {"step": "inverse_sqrt"}, "step"),
+        (AdaRakerRegressor, {"base": 1}, "base"),
+        (AdaRakerClassifier, {"base": 2.5}, "base"),
         (RakerRegressor, {"kernels": []}, "no kernel"),
         (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),
         (RakerRegressor, {"coverage": 1.0}, "coverage"),

@@ -105,6 +105,10 @@ class SimulatedAnnealing(SearchLearner):
         a better graph. If it returns a true value, the search ends.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
+    interventions : hashable, default=None
+        Name of a column that says which variables were set from outside in a row: a name, several (a list, or a string
+        separated by commas), or missing if none was. The column is no variable. See the Notes of
+        :class:`HillClimbSearch`.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
         rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
@@ -228,6 +232,7 @@ class SimulatedAnnealing(SearchLearner):
         show_progress: bool = True,
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
+        interventions: Hashable | None = None,
         missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         na_values: Any = None,
         discrete_columns: Sequence[Hashable] | None = None,
@@ -264,6 +269,7 @@ class SimulatedAnnealing(SearchLearner):
         self.show_progress = show_progress
         self.callback = callback
         self.state_names = state_names
+        self.interventions = interventions
         self.missing = missing
         self.na_values = na_values
         self.discrete_columns = discrete_columns

@@ -1,12 +1,13 @@
 """Base classes of the learners of directed acyclic graphs: results, and prior knowledge of edges."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 from pgmpy.base import DAG, PDAG
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +23,8 @@ from pgmx.data import (
 )
 from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.files.readers import is_chunked
-from pgmx.data.inputs import open_for_scores, open_rows_to_score
+from pgmx.data.inputs import is_plane_file, open_for_scores, open_rows_to_score, split_column
+from pgmx.data.weights import Interventions, read_interventions, read_set_cells
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
@@ -52,6 +54,8 @@ ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 
 #: Types of opened data.
 InputTable: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
+
+Intervened = TypeVar("Intervened", bound="InterventionLearner")
 
 
 class NetworkResults(BaseStructureLearner, CausalDiscovery):
@@ -210,6 +214,66 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
         return rows
 
 
+class InterventionLearner(BaseStructureLearner):
+    """Base of the learners that know which variables were set in which rows: the option and the argument of ``fit``.
+
+    During ``fit``, `_interventions` holds them for the opened data, from which their column has been removed.
+    """
+
+    #: Name of the column with the names of the variables that were set.
+    interventions: Hashable | None = None
+    _set_cells: Any = None
+    _interventions: Interventions | None = None
+
+    def fit(  # type: ignore[override]  # one more argument
+        self: Intervened, X: Any, y: object = None, sample_weight: ArrayLike | None = None, interventions: Any = None
+    ) -> Intervened:
+        """Learn the structure from `X`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or DiscreteTable of shape (n_samples, n_features), path, or iterator of frames
+            The data, one column per variable: a pandas, polars or Arrow table, a numpy array (columns ``x0``, ``x1``,
+            ...), or the path of a CSV, Parquet or plane file or of a folder of Parquet files. The data are never
+            changed.
+        y : None
+            Ignored; scikit-learn's convention. A named Series that is not a column of a frame `X` causes a warning.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative weights of the rows, with a sum of at most 2**62. A row of weight 2 counts as two rows.
+        interventions : DataFrame of bool of shape (n_samples, n_set), optional
+            Whether a variable was set from outside in a row, in place of a column of `X` (the option `interventions`).
+            The columns are the variables that were ever set, in any order; rows are matched by position. An array has
+            a column for each variable.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        self._set_cells = interventions
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            self._set_cells = self._interventions = None
+
+    def _open(self, X: Any) -> Any:
+        if self.interventions is not None and is_chunked(X) and not is_plane_file(X):
+            X = open_frame(X, na_values=self.na_values)  # a cell of the column may be empty
+        opened = super()._open(X)
+        self._interventions = None
+        if self.interventions is not None:
+            if self._set_cells is not None:
+                raise ValueError(
+                    f"interventions={self.interventions!r} names a column, and fit got interventions too: give one of "
+                    "them"
+                )
+            cells, opened = split_column(opened, self.interventions, "interventions")
+            self._interventions = read_interventions(cells, opened.names, self.interventions)
+        elif self._set_cells is not None:
+            self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows)
+        return opened
+
+
 class DagLearner(NetworkResults):
     """Base of the learners of a directed acyclic graph.
 
@@ -257,7 +321,13 @@ class DagLearner(NetworkResults):
         self._scoring = StoredScoring(scoring)
         self._names = scoring.names
         warn_of_few_complete_rows(scoring, edges)
-        self._compelled = constraints.forces_direction([(tail, head) for tail, head in edges.tolist()])
+        arcs = [(tail, head) for tail, head in edges.tolist()]
+        compelled = constraints.forces_direction(arcs)
+        interventions = getattr(scoring, "interventions", None)
+        if interventions is not None:
+            groups = interventions.groups
+            compelled += [(tail, head) for tail, head in arcs if groups[tail] != groups[head]]
+        self._compelled = list(dict.fromkeys(compelled))
         self._kind = self.return_type.lower()
         self._results = {}
 

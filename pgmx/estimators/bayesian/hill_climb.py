@@ -129,6 +129,10 @@ class HillClimbSearch(SearchLearner):
         a better graph. If it returns a true value, the search ends.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
+    interventions : hashable, default=None
+        Name of a column that says which variables were set from outside in a row: a name, several (a list, or a string
+        separated by commas), or missing if none was. The column is no variable. See the Notes of
+        :class:`HillClimbSearch`.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
         rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
@@ -215,7 +219,8 @@ class HillClimbSearch(SearchLearner):
       `candidate_edges`.
     - Result: `return_type`; parameters of `model_`: `equivalent_sample_size`, `pseudo_counts`.
     - Run: `max_iter`, `max_time`, `checkpoint`, `checkpoint_every`, `show_progress`, `callback`, `n_jobs`.
-    - Data: `state_names`, `discrete_columns`, `na_values`, `missing`; only for ``missing="em"``: `n_em_restarts`.
+    - Data: `state_names`, `discrete_columns`, `na_values`, `missing`, `interventions`; only for ``missing="em"``:
+      `n_em_restarts`.
 
     *Scores*
 
@@ -288,6 +293,20 @@ class HillClimbSearch(SearchLearner):
 
     An orientation in `expert_knowledge` fixes the direction of an edge between two variables, if there is one.
 
+    *Interventions*
+
+    The option `interventions`, or the argument of ``fit`` with this name, says which variables were set from outside in
+    which rows, as in a randomised experiment or by a drug. The family of a variable does not count the rows in which it
+    was set, because its parents did not act in them (perfect interventions [8]_). This holds for all scores, and for
+    the parameters of `model_`. The number of rows in the penalty of BIC, AIC and EBIC is that of all rows [9]_. Under
+    ``missing="pairwise"``, which scores families on complete rows, it is the number of these. Score objects of pgmpy or
+    of users are made again from the rows of each family.
+
+    The data then decide the direction of an edge if one of its ends was set in rows in which the other was not.
+    `graph_` keeps these directions and those that follow from them (the interventional essential graph [9]_). A
+    variable that was set in every row has no parents, with a warning, and its distribution is that of the experiments.
+    ``missing="em"`` does not support interventions.
+
     *Missing values*
 
     With ``missing="pairwise"`` each parent of a family is compared with the other parents on the same rows. ``"drop"``
@@ -347,6 +366,10 @@ class HillClimbSearch(SearchLearner):
     .. [6] Friedman, N. (1997). Learning belief networks in the presence of missing values and hidden variables. ICML.
     .. [7] Cheeseman, P. and Stutz, J. (1996). Bayesian classification (AutoClass): theory and results. Advances in
        Knowledge Discovery and Data Mining, AAAI Press, section 6.2.
+    .. [8] Cooper, G. F. and Yoo, C. (1999). Causal discovery from a mixture of experimental and observational data.
+       UAI, 116-125.
+    .. [9] Hauser, A. and Buehlmann, P. (2012). Characterization and greedy learning of interventional Markov
+       equivalence classes of directed acyclic graphs. Journal of Machine Learning Research 13, 2409-2464.
 
     Examples
     --------
@@ -408,6 +431,7 @@ class HillClimbSearch(SearchLearner):
         show_progress: bool = True,
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
+        interventions: Hashable | None = None,
         missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         na_values: Any = None,
         discrete_columns: Sequence[Hashable] | None = None,
@@ -446,6 +470,7 @@ class HillClimbSearch(SearchLearner):
         self.show_progress = show_progress
         self.callback = callback
         self.state_names = state_names
+        self.interventions = interventions
         self.missing = missing
         self.na_values = na_values
         self.discrete_columns = discrete_columns

@@ -26,7 +26,7 @@ from pgmx.estimators.bayesian.cost import (
     estimate_expectations,
     measure_size,
 )
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable, InterventionLearner
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost
@@ -59,7 +59,7 @@ LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE = 20, 0.05
 LONGEST_TABU = 1_000_000
 
 
-class SearchLearner(DagLearner):
+class SearchLearner(InterventionLearner, DagLearner):
     """Base of the learners that change single edges per move. A subclass makes the moves in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -73,6 +73,7 @@ class SearchLearner(DagLearner):
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
         **DagLearner._parameter_constraints,
         "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
+        "interventions": "no_validation",  # a name of a column, checked when the data are opened
         "n_em_restarts": [Interval(Integral, 0, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
@@ -220,6 +221,7 @@ class SearchLearner(DagLearner):
             discrete_children=self.discrete_children,
             penalty=self.penalty,
             gamma=self.gamma,
+            interventions=self._interventions,
         )
 
     def _search_for(
@@ -312,6 +314,7 @@ class SearchLearner(DagLearner):
             n_jobs=self.n_jobs,
         )
         row_memory = self._limit_gain_memory(n)
+        interventions = getattr(scoring, "interventions", None)
         return DagProblem(
             n=n,
             make_source=CachedSources(make_gains, row_memory) if row_memory else make_gains,
@@ -323,6 +326,7 @@ class SearchLearner(DagLearner):
             bounds=scoring.bounds,
             max_candidates=self.max_candidates,
             all_moves=self._needs_all_moves(),
+            groups=None if interventions is None else interventions.groups,
         )
 
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:

@@ -6,7 +6,7 @@ nor on the order in which edges were found. Parameters are counted on the coded 
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -201,6 +201,14 @@ def make_network(
     for child, (family, counts) in enumerate(zip(parents, family_counts, strict=True)):
         prior = (equivalent_sample_size or 0.0) / counts.size + (pseudo_counts or 0.0)
         model.add_cpds(_make_cpd(names, states, child, family, counts.reshape(len(states[child]), -1) + prior))
+    return model
+
+
+def join_families(networks: Sequence[Any], names: Sequence, edges: Iterable[tuple[int, int]]) -> Any:
+    """Return the network of `edges` whose distribution of variable v given its parents is that of ``networks[v]``."""
+    model = _add_graph(type(networks[0])(), names, sorted((int(tail), int(head)) for tail, head in edges))
+    for name, network in zip(names, networks, strict=True):
+        model.add_cpds(network.get_cpds(name))
     return model
 
 

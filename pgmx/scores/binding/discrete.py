@@ -18,7 +18,7 @@ from pgmx.models import fit_discrete
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
 from pgmx.scores.chance_edges import EdgePrice
-from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
+from pgmx.scores.discrete.base import DiscreteScore, RowMasks, ScoreTerms, family_scorer
 from pgmx.scores.discrete.formulas import CountedFamilies, Formula, NodeAverage
 from pgmx.scores.gains import CELLS, LIKELIHOOD, FamilyBounds, GainSource
 from pgmx.scores.priors import StructurePrior
@@ -48,6 +48,8 @@ class DiscreteScoring(TableMixin, PriorMixin):
     # shared by all sources in use: pair counts; for a distributed table, sums of weights or counts beyond 32 bits
     _pairs: Callable[[], np.ndarray | None] | None = None
     _sums: Callable[[], WeightedFamilies | None] | None = None
+    #: The rows that the families of each child count, None for all.
+    row_masks: RowMasks | None = None
 
     def __init__(self, score: DiscreteScore, table: DiscreteTable, structure_prior: StructurePrior | None = None):
         self.score = score
@@ -94,7 +96,7 @@ class DiscreteScoring(TableMixin, PriorMixin):
 
     def make_scorer(self, **options: Any) -> Any:
         """Return the compiled scorer of the table; `options` as in `family_scorer`."""
-        scorer = family_scorer(self.table, self.terms, **options)
+        scorer = family_scorer(self.table, self.terms, rows=self.row_masks, **options)
         scorer.price_sizes(self.score.size_costs)
         return scorer
 

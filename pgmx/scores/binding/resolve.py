@@ -12,7 +12,7 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.errors import StatesChoiceError, refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
-from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
+from pgmx.data.weights import Interventions, check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.incomplete import (
@@ -21,6 +21,7 @@ from pgmx.scores.binding.incomplete import (
     IncompleteStates,
     read_incomplete_numbers,
 )
+from pgmx.scores.binding.interventions import bind_interventions, warn_of_set_variables
 from pgmx.scores.binding.scoring import FunctionScoring, Scoring, check_structure_prior
 from pgmx.scores.compiled import Prices, check_gamma, check_penalty
 from pgmx.scores.discrete.base import DiscreteScore
@@ -52,19 +53,24 @@ def resolve_scoring(
     discrete_children: str = "forbidden",
     penalty: float = 1.0,
     gamma: float = 1.0,
+    interventions: Interventions | None = None,
 ) -> Scoring:
-    """Bind the score that `scoring_method` means for `data`.
+    """Bind the score that `scoring_method` means for `data`: None means BIC of the kind of the data.
 
-    None means BIC of the kind of the data; `discrete_children` allows arcs from continuous to discrete variables. Row i
-    counts as ``sample_weight[i]`` rows. `structure_prior` replaces the prior of the score, `penalty` multiplies what a
-    parameter costs, `gamma` what the choice of the parents costs under an EBIC score.
+    Row i counts as ``sample_weight[i]`` rows, and families do not count the rows in which `interventions` set the
+    child. `structure_prior` replaces the prior of the score, `penalty` multiplies what a parameter costs, `gamma` what
+    the choice of the parents costs under an EBIC score. `discrete_children` is an option of conditional scores.
     """
+    if interventions is not None:
+        options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs, "gamma": gamma}
+        options |= {"structure_prior": structure_prior, "discrete_children": discrete_children, "penalty": penalty}
+        return _bind_experiments(scoring_method, data, interventions, sample_weight, options)
     prices = Prices(check_penalty(penalty), check_gamma(gamma))
     _check_discrete_children(scoring_method, discrete_children)
     if structure_prior is not None:
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
-    options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(data, DistributedNumericTable):  # it is distributed: continuous columns in memory are a frame
         _check_sums_suffice(scoring_method, data, missing)
         options["missing"] = missing = "error"  # rows with missing values were dropped when they were distributed
@@ -97,6 +103,24 @@ def resolve_scoring(
     if entry.family == "clg":
         score_of_table.discrete_children = discrete_children
     return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
+
+
+def _bind_experiments(
+    method: Any, data: Any, interventions: Interventions, sample_weight: Any, options: dict
+) -> Scoring:
+    """Bind a score to rows in which variables were set."""
+    if options["missing"] == "em":
+        raise ValueError(
+            "interventions with missing='em' is not supported, because EM completes the rows of all families together: "
+            "give missing='pairwise' (discrete data) or 'drop'"
+        )
+    weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
+    plain = resolve_scoring(method, data, **options)
+    if options["missing"] == "drop" and isinstance(data, Frame):
+        weights = None if weights is None else weights_of_complete_rows(weights, data)
+        interventions = interventions.take(data.complete_mask())
+    warn_of_set_variables(interventions, plain.names)
+    return bind_interventions(plain, interventions, weights)
 
 
 def _find_prices(name: str, prices: Prices) -> Prices:

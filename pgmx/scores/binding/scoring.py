@@ -79,6 +79,8 @@ class PriorMixin:
 
     names: list[Hashable]
     score: Any
+    #: Cost of a free parameter in addition to that of the score and of the prior.
+    extra_cost = 0.0
 
     @property
     def bounds(self) -> FamilyBounds:
@@ -112,8 +114,8 @@ class PriorMixin:
 
     @property
     def parameter_cost(self) -> float:
-        """The cost of a free parameter under the structure prior."""
-        return 0.0 if self.structure_prior is None else self.structure_prior.parameter_cost
+        """The cost of a free parameter in addition to that of the score: of the structure prior, and `extra_cost`."""
+        return self.extra_cost + (0.0 if self.structure_prior is None else self.structure_prior.parameter_cost)
 
     def prior(self, edges: np.ndarray) -> float:
         """Return the log prior of the graph without the cost of its parameters."""

@@ -1,15 +1,15 @@
 """The terms of a decomposable discrete score, as the kernels need them, and the base class of the scores."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx._ext import _families, _weighted
+from pgmx._ext import _counts, _families, _weighted
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
@@ -64,6 +64,23 @@ class ScoreTerms:
     observed_configs: bool = False
 
 
+class RowMasks(NamedTuple):
+    """The rows that families count: sets of rows as bit planes, uint64 (m, words), and the set of each child.
+
+    ``mask_of`` is int64 (n,), -1 for all rows.
+    """
+
+    masks: np.ndarray
+    mask_of: np.ndarray
+
+    @classmethod
+    def pack(cls, sets: Iterable[np.ndarray], mask_of: np.ndarray) -> "RowMasks":
+        """Return masks of sets of rows, each bool (N,)."""
+        cards = np.array([2], dtype=np.int64)
+        planes = [_counts.pack_planes(rows.astype(np.uint8)[None], cards)[0][1] for rows in sets]
+        return cls(np.stack(planes), np.asarray(mask_of, dtype=np.int64))
+
+
 def family_scorer(
     table: DiscreteTable,
     terms: ScoreTerms,
@@ -74,6 +91,7 @@ def family_scorer(
     max_indegree: int | None = None,
     memory: int = 1 << 26,
     families: WeightedFamilies | None = None,
+    rows: RowMasks | None = None,
 ) -> "_families.FamilyScorer | _weighted.WeightedFamilyScorer":
     """Return the compiled scorer of the families of a table.
 
@@ -99,6 +117,8 @@ def family_scorer(
     families : WeightedFamilies, optional
         The sums of weights of a distributed table, or the counts of a table with 2**32 rows or more, if several scorers
         share them.
+    rows : RowMasks, optional
+        The rows that the families of each child count; all by default. Only for local rows without weights.
 
     Returns
     -------
@@ -138,6 +158,7 @@ def family_scorer(
         )
     else:
         codes, planes = table.codes, table.planes
+        options |= {} if rows is None else rows._asdict()
     return _families.FamilyScorer(
         codes,
         table.cardinalities,
