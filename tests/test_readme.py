@@ -63,4 +63,5 @@ def test_every_page_has_the_examples_that_it_promises():
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
     inside = [link.split("#")[0] for link in links if "://" not in link and not link.startswith("#")]
+    inside = [re.sub(r"^tutorials/(\w+)\.md$", r"../tutorials/\1.ipynb", link) for link in inside]  # pages of notebooks
     assert [link for link in inside if not (page.parent / link).exists()] == []

@@ -35,7 +35,7 @@ def test_progress_bars_are_no_complaints():
 
 
 def test_there_are_tutorials():
-    assert [path.stem for path in TUTORIALS][:11] == [
+    assert [path.stem for path in TUTORIALS][:12] == [
         "01_bayesian_network",
         "02_knowledge_and_confidence",
         "03_five_million_rows",
@@ -47,6 +47,7 @@ def test_there_are_tutorials():
         "09_a_cluster",
         "10_answers",
         "11_hidden_causes",
+        "12_posterior",
     ]
 
 

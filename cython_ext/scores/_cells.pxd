@@ -17,13 +17,13 @@ from _simd cimport pgmx_and, pgmx_lowest_bit, pgmx_popcount
 cdef struct Columns:                # a coded table, or some rows of one; all pointers are borrowed
     Py_ssize_t n_rows
     Py_ssize_t n_words
-    Py_ssize_t row_stride           # from a variable's codes to the codes of the next
     Py_ssize_t word_stride          # from a plane to the next
+    const int64_t *code_starts      # of each variable: the code of the first row
+    const int64_t *plane_starts     # and the first word of its first plane, -1 without planes
     const uint8_t *codes8           # one of the two is NULL
     const uint16_t *codes16
     const int64_t *cards
     const uint64_t *planes
-    const int64_t *plane_offsets
     const uint64_t *mask            # a plane of the rows that count; NULL if all do
 
 
@@ -71,17 +71,17 @@ cdef inline void choose_limits(CellTree *tree, const Columns *table, int simd) n
 
 
 cdef inline bint has_planes(const Columns *table, Py_ssize_t v) noexcept nogil:
-    return table.plane_offsets[v + 1] > table.plane_offsets[v]
+    return table.plane_starts[v] >= 0
 
 
 cdef inline const uint64_t *plane_of(const Columns *table, Py_ssize_t v, Py_ssize_t state) noexcept nogil:
-    return table.planes + (table.plane_offsets[v] + state) * table.word_stride
+    return table.planes + table.plane_starts[v] + state * table.word_stride
 
 
 cdef inline uint32_t code_of(const Columns *table, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
     if table.codes8 != NULL:
-        return table.codes8[v * table.row_stride + row]
-    return table.codes16[v * table.row_stride + row]
+        return table.codes8[table.code_starts[v] + row]
+    return table.codes16[table.code_starts[v] + row]
 
 
 cdef inline int compare_u64(const void *a, const void *b) noexcept nogil:

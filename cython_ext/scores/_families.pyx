@@ -34,7 +34,7 @@ from _simd cimport select_simd_level
 from _terms cimport cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
     AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos, free_workspace,
-    init_memos, init_offsets, marginals_of, set_table, store_memo
+    init_memos, init_offsets, marginals_of, set_table, shift_columns, store_memo
 )
 
 from pgmx._ext._remote_families cimport RemoteCounts
@@ -90,6 +90,9 @@ cdef class FamilyScorer(Scorer):
         Sets of rows, as planes. Not for remote rows.
     mask_of : int64 (n,), optional
         The number of the set of rows that families of a variable count, -1 for all rows.
+    code_starts, plane_starts : int64 (n,), optional
+        If the variables are views of fewer columns: their first codes, and the first words of their planes, -1 without.
+        A view has the words of a mask and ``n_rows`` rows. Variables without a mask are no children: they score 0.
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
@@ -105,6 +108,7 @@ cdef class FamilyScorer(Scorer):
     cdef const uint64_t *masks          # NULL if all families count all rows
     cdef const int64_t *mask_of
     cdef Py_ssize_t mask_words
+    cdef bint has_views                 # whether the variables are views of fewer columns
 
     def __cinit__(
         self,
@@ -130,21 +134,25 @@ cdef class FamilyScorer(Scorer):
         Py_ssize_t segment_rows=SEGMENT_ROWS,
         const uint64_t[:, ::1] masks=None,
         const int64_t[::1] mask_of=None,
+        const int64_t[::1] code_starts=None,
+        const int64_t[::1] plane_starts=None,
     ):
         cdef double whole
         cdef Py_ssize_t v
         cdef Row row
-        self.set_up(codes.shape[0], allowed, max_indegree, names)
+        self.set_up(cardinalities.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
         self.remote = None if ask is None else RemoteCounts(ask, cardinalities)
         self.is_far = ask is not None
         self.equivalent = equivalent
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs, masks, mask_of)
         set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, memory)
-        self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
-        init_terms(
-            &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
-        )
+        self.n_rows = codes.shape[1] if ask is None and code_starts is None else n_rows
+        self.work.table.n_rows = self.n_rows
+        self.has_views = code_starts is not None
+        if self.has_views:
+            shift_columns(&self.work, code_starts, plane_starts, masks.shape[1])
+        init_terms(&self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.n_rows)
         self.self_terms = <double *>calloc(self.n, sizeof(double))
         self.entropies = <double *>calloc(self.n, sizeof(double))
         if not (
@@ -160,7 +168,8 @@ cdef class FamilyScorer(Scorer):
             self.entropies[v] = INFINITY if dirichlet else whole - self.self_terms[v]
             self.alone[v] = self.self_terms[v] - whole - penalty * (cardinalities[v] - 1)
         if masks is not None and masks.shape[0] > 0:
-            if masks.shape[1] * 64 < codes.shape[1] or masks.shape[1] < planes.shape[1] or mask_of.shape[0] != self.n:
+            if masks.shape[1] * 64 < self.work.table.n_rows or masks.shape[1] < self.work.table.n_words \
+                    or mask_of.shape[0] != self.n:
                 raise ValueError(f"masks must have a bit per row, mask_of {self.n} values")
             self.masks, self.mask_of = &masks[0, 0], &mask_of[0]
             self.mask_words = masks.shape[1]
@@ -168,6 +177,8 @@ cdef class FamilyScorer(Scorer):
             if self.has_own_rows(v):
                 self.find_cells(&row, v, NULL, 0)
                 self.alone[v] = row.score
+            elif self.has_views:
+                self.alone[v] = 0.0
         if self.masks != NULL:
             self.choose_unit(1e12)
 
@@ -288,7 +299,8 @@ cdef class FamilyScorer(Scorer):
         cdef uint32_t *counts
         cdef double joint, whole
         of_a[0] = of_b[0] = -INFINITY
-        if ra < 2 or rb < 2 or self.max_indegree == 0 or (self.has_own_rows(a) and self.has_own_rows(b)):
+        if ra < 2 or rb < 2 or self.max_indegree == 0 or self.has_views \
+                or (self.has_own_rows(a) and self.has_own_rows(b)):
             return 0
         if self.remote is None or self.has_pairs(a, b):
             counts = pair_counts(&self.work, a, b, &size)

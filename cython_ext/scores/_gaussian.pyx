@@ -18,6 +18,9 @@ from the posterior matrix T:
 
     score(x | P) = a_k - b_k ln(s_x^2 v_x) - ln det(T_PP) / 2,     b_k = b_0 + k / 2.
 
+If families of some children leave out rows, R of these children differs. Its rows are computed when they are needed,
+from R of all rows and the products of the rows that are left out. They are kept as long as the memory suffices.
+
 Cost of a row: n (k - d) (k + d) / 2 multiplications if the first d of k parents are the same as for the previous row,
 n logarithms, and k^3 / 6 multiplications.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
@@ -29,8 +32,8 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from _buffers cimport Buffer, release, reserve
@@ -98,6 +101,11 @@ cdef class GaussianScorer(Scorer):
         Names of the variables, for messages.
     constants, weights : float64 (n,), optional
         a and b of a marginal likelihood, for 0 to n - 1 parents; then `n_rows` and `cost` are not used.
+    left_out : tuple, optional
+        The rows that families leave out, only for a maximised likelihood. ``(group_of, rows, members, ends, n_kept,
+        means, scales)``: the set of a child, int64 (n,), -1 for none; rows in the standard units of all rows, times the
+        roots of their weights, float64 (M, n); the rows of set g, ``members[ends[g]:ends[g + 1]]``, int64; the weight
+        of its other rows, float64 (G,); means and standard deviations of columns in these, float64 (G, n).
     """
 
     cdef const double *correlation
@@ -109,6 +117,16 @@ cdef class GaussianScorer(Scorer):
     cdef Memo *memos
     cdef size_t memory, memory_used
     cdef Buffer[N_SCRATCH] scratch
+    cdef const int64_t *group_of            # NULL if all families count all rows
+    cdef const double *left_rows
+    cdef const int64_t *members
+    cdef const int64_t *ends
+    cdef const double *n_kept
+    cdef const double *means
+    cdef const double *scales
+    cdef Py_ssize_t n_groups
+    cdef double **own_rows                  # (G, n): rows of the correlation matrix of each set, NULL until needed
+    cdef size_t own_memory
 
     def __cinit__(
         self,
@@ -123,6 +141,7 @@ cdef class GaussianScorer(Scorer):
         names=None,
         const double[::1] constants=None,
         const double[::1] weights=None,
+        left_out=None,
     ):
         cdef Py_ssize_t v
         self.set_up(correlation.shape[0], allowed, max_indegree, names)
@@ -146,6 +165,9 @@ cdef class GaussianScorer(Scorer):
                 self.alone[v] = -self.half_rows * (LOG_2_PI + self.log_variances[v] + 1) - 2 * cost
             else:
                 self.alone[v] = self.constants[0] - self.weights[0] * self.log_variances[v]
+        if left_out is not None:
+            group_of, rows, members, ends, n_kept, means, scales = left_out
+            self.leave_out(group_of, rows, members, ends, n_kept, means, scales)
         self.choose_unit(1e10)
         reserve(&self.scratch[COVARIANCES], self.n * sizeof(double))
         reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
@@ -158,13 +180,86 @@ cdef class GaussianScorer(Scorer):
                 free(self.memos[i].rows)
         free(self.memos)
         free(self.log_variances)
+        for i in range(self.n_groups * self.n if self.own_rows != NULL else 0):
+            free(self.own_rows[i])
+        free(self.own_rows)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
     @property
     def moments(self):
-        """The correlation matrix and N; None for a marginal likelihood."""
-        return None if self.constants != NULL else (np.asarray(self.owners), 2 * self.half_rows)
+        """The correlation matrix and N; None for a marginal likelihood, or if families leave out rows."""
+        return None if self.constants != NULL or self.group_of != NULL else (np.asarray(self.owners), 2 * self.half_rows)
+
+    # ---- rows that are left out ----
+
+    cdef int leave_out(
+        self, const int64_t[::1] group_of, const double[:, ::1] rows, const int64_t[::1] members,
+        const int64_t[::1] ends, const double[::1] n_kept, const double[:, ::1] means, const double[:, ::1] scales
+    ) except -1:
+        cdef Py_ssize_t v
+        self.arrays = group_of, rows, members, ends, n_kept, means, scales
+        self.n_groups = n_kept.shape[0]
+        if self.n_groups == 0:
+            return 0
+        self.own_rows = <double **>calloc(self.n_groups * self.n, sizeof(double *))
+        if self.own_rows == NULL:
+            raise MemoryError("cannot allocate the Gaussian scorer")
+        self.group_of, self.ends = &group_of[0], &ends[0]
+        self.left_rows, self.members = &rows[0, 0], &members[0]
+        self.n_kept, self.means, self.scales = &n_kept[0], &means[0, 0], &scales[0, 0]
+        for v in range(self.n):
+            if group_of[v] >= 0:
+                self.alone[v] = -self.half_rows_of(v) * (
+                    LOG_2_PI + self.log_variances[v] + 2 * pgmx_log(scales[group_of[v], v]) + 1
+                ) - 2 * self.cost
+        return 0
+
+    cdef bint has_own_rows(self, Py_ssize_t child) noexcept nogil:
+        return self.group_of != NULL and self.group_of[child] >= 0
+
+    cdef inline double half_rows_of(self, Py_ssize_t child) noexcept nogil:
+        return self.n_kept[self.group_of[child]] / 2 if self.has_own_rows(child) else self.half_rows
+
+    cdef const double *row_of(self, Py_ssize_t child, Py_ssize_t v) except NULL nogil:
+        # The correlations of variable v with all in the rows that families of the child count.
+        cdef Py_ssize_t group, i
+        cdef double **place
+        cdef double *row
+        if not self.has_own_rows(child):
+            return self.correlation + v * self.n
+        group = self.group_of[child]
+        place = &self.own_rows[group * self.n + v]
+        if place[0] != NULL:
+            return place[0]
+        if self.own_memory + self.n * sizeof(double) > self.memory:
+            for i in range(self.n_groups * self.n):
+                free(self.own_rows[i])
+                self.own_rows[i] = NULL
+            self.own_memory = 0
+        row = <double *>malloc(self.n * sizeof(double))
+        if row == NULL:
+            with gil:
+                raise MemoryError("cannot allocate a row of correlations")
+        self.own_memory += self.n * sizeof(double)
+        self.fill_own_row(group, v, row)
+        place[0] = row
+        return row
+
+    cdef void fill_own_row(self, Py_ssize_t group, Py_ssize_t v, double *row) noexcept nogil:
+        cdef Py_ssize_t n = self.n, i, u
+        cdef const double *left
+        cdef const double *means = self.means + group * n
+        cdef const double *scales = self.scales + group * n
+        cdef double total = 2 * self.half_rows, n_kept = self.n_kept[group]
+        for u in range(n):
+            row[u] = total * self.correlation[v * n + u]
+        for i in range(self.ends[group], self.ends[group + 1]):
+            left = self.left_rows + self.members[i] * n
+            pgmx_subtract_row(left[v], left, n, row)
+        for u in range(n):
+            row[u] = (row[u] / n_kept - means[v] * means[u]) / (scales[v] * scales[u])
+        row[v] = 1.0
 
     # ---- formulas ----
 
@@ -175,7 +270,7 @@ cdef class GaussianScorer(Scorer):
         if self.constants != NULL:
             return self.constants[k] - self.weights[k] * (self.log_variances[child] + pgmx_log(residual)) \
                 - log_determinant / 2
-        return self.alone[child] - (self.half_rows * pgmx_log(residual) + self.cost * k if k > 0 else 0.0)
+        return self.alone[child] - (self.half_rows_of(child) * pgmx_log(residual) + self.cost * k if k > 0 else 0.0)
 
     cdef double gain_of_adding(
         self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, double covariance, double residual,
@@ -188,7 +283,7 @@ cdef class GaussianScorer(Scorer):
             return -INFINITY
         if self.constants != NULL:
             return self.round_gain(self.evidence_gain(child, u, k, residual, residual_of_parent, 1.0 - share))
-        return self.round_gain(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
+        return self.round_gain(-self.half_rows_of(child) * pgmx_log(1.0 - share) - self.cost)
 
     cdef double evidence_gain(
         self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, double residual, double residual_of_parent, double rest
@@ -232,7 +327,7 @@ cdef class GaussianScorer(Scorer):
         for i in range(k):
             for u in range(i, k + 1):
                 column = parents[u] if u < k else child
-                z[i * (k + 1) + u] = self.correlation[parents[i] * self.n + column]
+                z[i * (k + 1) + u] = self.row_of(child, parents[i])[column]
                 for j in range(i):
                     z[i * (k + 1) + u] -= z[j * (k + 1) + i] * z[j * (k + 1) + u]
             pivot = z[i * (k + 1) + i]
@@ -266,7 +361,7 @@ cdef class GaussianScorer(Scorer):
             i = 0
         while i < k:
             row = rows + i * n
-            memcpy(row, self.correlation + parents[i] * n, n * sizeof(double))
+            memcpy(row, self.row_of(child, parents[i]), n * sizeof(double))
             for j in range(i):
                 pgmx_subtract_row(rows[j * n + parents[i]], rows + j * n, n, row)
             if not row[parents[i]] >= SMALLEST:
@@ -309,7 +404,7 @@ cdef class GaussianScorer(Scorer):
         cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v
         cdef double *rows = NULL
         cdef double log_determinant = 0.0
-        memcpy(covariances, self.correlation + child * n, n * sizeof(double))
+        memcpy(covariances, self.row_of(child, child), n * sizeof(double))
         for u in range(n):
             residual[u] = 1.0
         if k > 0:
@@ -339,7 +434,7 @@ cdef class GaussianScorer(Scorer):
             family.log_child = self.log_variances[child] + pgmx_log(residual[child])
             pgmx_evidence_gains(&family, covariances, residual, self.log_variances, self.n, gains)
         else:
-            family.factor, family.constant, family.log_child = -self.half_rows, -self.cost, 0.0
+            family.factor, family.constant, family.log_child = -self.half_rows_of(child), -self.cost, 0.0
             pgmx_likelihood_gains(&family, covariances, residual, self.n, gains)
         gains[child] = -INFINITY
         if self.allowed != NULL:
@@ -369,5 +464,5 @@ cdef class GaussianScorer(Scorer):
                     child, parents[d], k - 1, residual * (1.0 + total), 1.0 / precision, 1.0 / (1.0 + total)
                 ))
             else:
-                gains[parents[d]] = self.round_gain(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
+                gains[parents[d]] = self.round_gain(-self.half_rows_of(child) * pgmx_log(1.0 + total) + self.cost)
         return 0

@@ -279,7 +279,7 @@ cdef inline void add_list(const Segment *segment, Py_ssize_t u, uint32_t *table,
     cdef const uint8_t *codes
     cdef Py_ssize_t i
     if segment.rows.codes8 != NULL:
-        codes = segment.rows.codes8 + u * segment.rows.row_stride
+        codes = segment.rows.codes8 + segment.rows.code_starts[u]
         for i in range(segment.n_list_rows):
             table[codes[rows[i]] * c + cells[i]] += 1
         return

@@ -70,6 +70,7 @@ cdef struct Workspace:
     int *newest                         # by child: the number of its last memo
     Py_ssize_t n_memos                  # of each child
     size_t memory, memory_used          # limit and sum of the bytes of all memos
+    int64_t *starts                     # of the codes of each variable, then of its planes
     const uint32_t *marginals           # rows in each state, variable after variable
     int64_t *state_offsets
     const uint32_t *pairs               # counts of pairs of planes, NULL without
@@ -85,8 +86,9 @@ cdef inline int set_table(
     # Borrows the arrays, which the caller keeps alive; codes without rows belong to a remote table.
     cdef const uint8_t[:, ::1] narrow
     cdef const uint16_t[:, ::1] wide
-    work.n, work.memory = codes.shape[0], memory
-    work.table.n_rows = work.table.row_stride = codes.shape[1]
+    cdef Py_ssize_t v
+    work.n, work.memory = cardinalities.shape[0], memory
+    work.table.n_rows = codes.shape[1]
     work.table.n_words = work.table.word_stride = planes.shape[1]
     if codes.shape[1] > 0 and codes.itemsize == 1:
         narrow = codes
@@ -94,11 +96,32 @@ cdef inline int set_table(
     elif codes.shape[1] > 0:
         wide = codes
         work.table.codes16 = &wide[0, 0]
-    work.table.cards, work.table.plane_offsets = &cardinalities[0], &plane_offsets[0]
+    work.table.cards = &cardinalities[0]
     work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
     work.marginals = &marginals[0]
     if pairs is not None and pairs.shape[0] > 0:
         work.pairs, work.pair_width = &pairs[0, 0], pairs.shape[1]
+    work.starts = <int64_t *>calloc(2 * work.n + 1, sizeof(int64_t))
+    if work.starts == NULL:
+        raise MemoryError(f"cannot list the columns of {work.n} variables")
+    work.table.code_starts, work.table.plane_starts = work.starts, work.starts + work.n
+    for v in range(min(work.n, codes.shape[0])):
+        work.starts[v] = v * codes.shape[1]
+        has_any = plane_offsets[v + 1] > plane_offsets[v]
+        work.starts[work.n + v] = plane_offsets[v] * planes.shape[1] if has_any else -1
+    return 0
+
+
+cdef inline int shift_columns(
+    Workspace *work, const int64_t[::1] code_starts, const int64_t[::1] plane_starts, Py_ssize_t n_words
+) except -1:
+    # Makes all variables views of `n_words` words of the borrowed arrays, from these codes and words on.
+    cdef Py_ssize_t v
+    if code_starts.shape[0] != work.n or plane_starts.shape[0] != work.n:
+        raise ValueError(f"there must be starts of {work.n} variables")
+    for v in range(work.n):
+        work.starts[v], work.starts[work.n + v] = code_starts[v], plane_starts[v]
+    work.table.n_words, work.table.n_rows = n_words, n_words * 64
     return 0
 
 
@@ -169,6 +192,7 @@ cdef inline bint init_offsets(Workspace *work) noexcept nogil:
 cdef inline void free_offsets(Workspace *work) noexcept nogil:
     free(work.state_offsets)
     free(work.pair_offsets)
+    free(work.starts)
 
 
 cdef inline bint init_memos(Workspace *work) noexcept nogil:

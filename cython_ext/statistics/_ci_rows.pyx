@@ -440,7 +440,7 @@ cdef class DiscreteRows:
             rows = unpacked + self.starts[i]
         counts += i
         if table.codes8 != NULL:
-            codes = table.codes8 + y * table.row_stride
+            codes = table.codes8 + table.code_starts[y]
             for j in range(n):
                 counts[codes[rows[j]] * c] += 1
             return 0

@@ -20,6 +20,9 @@ Square loss: -log r + u^2 / 2 (1 - 1 / r^2) for errors r times as large, u = |er
 Labels: log(q / p) at a mistake, else log((1 - q) / (1 - p)), for the rate p of mistakes and q = min(r p, (1 + p) / 2).
 Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
 time, all else row by row: the result has the same bits for all chunks of rows.
+Exact kernels (`learn_supports`): theta_p' z_p is replaced by sum_s a_sp k_p(x_s, x) over all rows or the last B ones; a row
+joins with a = -step c'(f_p, y) and multiplies the others by 1 - 2 step penalty (OMKL and OMKL-B of the thesis). Cost per
+row: (supports) (d + P exponentials).
 Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
 is released.
 """
@@ -417,3 +420,134 @@ def predict(
                         &expert_logs[k, 0], n_experts, n_kernels, length, work,
                     )
     free(features)
+
+
+# ---- exact kernels ----
+
+cdef enum:
+    GAUSSIAN
+    LAPLACIAN
+    CAUCHY
+    LAPLACIAN_L1
+    LINEAR
+    POLYNOMIAL
+
+
+cdef struct Supports:
+    const double* rows      # (n, length), padded with zeros
+    const double* squares   # (n,) squared lengths of the rows
+    const int* kinds        # (P,)
+    const double* scales    # (P,) factor of the squared distance or the distance, or of x'z; degree of a polynomial
+    Py_ssize_t P, K, d, length
+
+
+cdef void compute_kernels(
+    Supports* m, const double* x, double square, const double* other, double other_square, double* values
+) noexcept nogil:
+    """Write the kernels (P,) of two rows."""
+    cdef double product = pgmx_dot(x, other, m.length), far, total, base
+    cdef Py_ssize_t p, i
+    far = max(square + other_square - 2.0 * product, 0.0)
+    for p in range(m.P):
+        if m.kinds[p] == GAUSSIAN:
+            values[p] = exp(-far * m.scales[p])
+        elif m.kinds[p] == LAPLACIAN:
+            values[p] = exp(-sqrt(far) * m.scales[p])
+        elif m.kinds[p] == CAUCHY:
+            values[p] = 1.0 / (1.0 + far * m.scales[p])
+        elif m.kinds[p] == LAPLACIAN_L1:
+            total = 0.0
+            for i in range(m.d):
+                total += fabs(x[i] - other[i])
+            values[p] = exp(-total * m.scales[p])
+        elif m.kinds[p] == LINEAR:
+            values[p] = product * m.scales[p]
+        else:
+            base = (1.0 + product) / (1.0 + m.d)
+            values[p] = base
+            for i in range(1, <Py_ssize_t> m.scales[p]):
+                values[p] *= base
+
+
+cdef void sum_kernels(
+    Supports* m, const double* x, double square, const double* coefficients, Py_ssize_t n, double* values, double* parts
+) noexcept nogil:
+    """Write the outputs (K, P) of a row; coefficients (n, K, P)."""
+    cdef Py_ssize_t s, k, p, size = m.K * m.P
+    for k in range(size):
+        parts[k] = 0.0
+    for s in range(n):
+        compute_kernels(m, x, square, m.rows + s * m.length, m.squares[s], values)
+        for k in range(m.K):
+            for p in range(m.P):
+                parts[k * m.P + p] += coefficients[s * size + k * m.P + p] * values[p]
+
+
+cdef inline double mix_parts(const double* parts, const double* logs, double* weights, Py_ssize_t n) noexcept nogil:
+    cdef double total = 0.0
+    cdef Py_ssize_t p
+    compute_weights(logs, weights, n)
+    for p in range(n):
+        total += weights[p] * parts[p]
+    return total
+
+
+def learn_supports(
+    const double[:, ::1] rows,            # in: (m, length), padded with zeros to a multiple of 8
+    const double[:, ::1] targets,         # in: (m, K)
+    double[:, ::1] supports,              # in and out: (room, length) rows learned
+    double[::1] squares,                  # in and out: (room) their squared lengths
+    double[:, :, ::1] coefficients,       # in and out: (room, K, P)
+    double[:, ::1] kernel_logs,           # in and out: (K, P)
+    const int[::1] kinds,                 # in: (P)
+    const double[::1] scales,             # in: (P)
+    double[:, ::1] predictions,           # out: (m, K) before each row; or (with `learn` false) the only result
+    *, Py_ssize_t d, Py_ssize_t budget, int loss, double step, double weight_step, double penalty, long long n_seen,
+    bint learn,
+):
+    """Learn or predict rows by kernels with all earlier rows, or with the last `budget` ones (0: all)."""
+    cdef Supports m
+    cdef Py_ssize_t t, k, p, s, n, slot, size = coefficients.shape[1] * coefficients.shape[2]
+    cdef bint wanted = predictions.shape[0] > 0
+    cdef double square, share, f, y, slope, keep
+    cdef double* values = <double*> malloc((size + 3 * kinds.shape[0]) * sizeof(double))
+    cdef double* own = values + kinds.shape[0]
+    cdef double* weights = own + kinds.shape[0]
+    cdef double* parts = weights + kinds.shape[0]
+    if values == NULL:
+        raise MemoryError("no memory for the kernels of a row")
+    m.rows, m.squares, m.kinds, m.scales = &supports[0, 0], &squares[0], &kinds[0], &scales[0]
+    m.P, m.K, m.d, m.length = kinds.shape[0], coefficients.shape[1], d, rows.shape[1]
+    with nogil:
+        for t in range(rows.shape[0]):
+            n = n_seen + (t if learn else 0)
+            slot = n
+            if budget > 0:
+                slot = n % budget
+                n = min(n, budget)
+            square = pgmx_dot(&rows[t, 0], &rows[t, 0], m.length)
+            sum_kernels(&m, &rows[t, 0], square, &coefficients[0, 0, 0], n, values, parts)
+            for k in range(m.K):
+                f = mix_parts(parts + k * m.P, &kernel_logs[k, 0], weights, m.P)
+                if wanted:
+                    predictions[t, k] = f
+            if not learn:
+                continue
+            compute_kernels(&m, &rows[t, 0], square, &rows[t, 0], square, own)
+            for p in range(m.P):
+                share = step / max(1.0, own[p])
+                keep = 1.0 - 2.0 * share * penalty
+                for k in range(m.K):
+                    y = targets[t, k]
+                    slope = compute_slope(parts[k * m.P + p], y, loss)
+                    if penalty > 0.0:
+                        for s in range(n):
+                            coefficients[s, k, p] *= keep
+                    coefficients[slot, k, p] = -share * slope
+                    parts[k * m.P + p] = compute_loss(parts[k * m.P + p], y, loss)
+            for k in range(m.K):
+                lower_logs(&kernel_logs[k, 0], parts + k * m.P, weight_step, m.P)
+            for s in range(m.length):
+                supports[slot, s] = rows[t, s]
+            squares[slot] = square
+    free(values)

@@ -135,6 +135,9 @@ class DiscreteTable:
     #: Whether the rows are on the workers of a cluster, so that a question about them costs a message.
     is_remote = False
 
+    #: Whether the columns are views of fewer columns, see `view_columns`. Pairs of all of them are not counted then.
+    has_views = False
+
     def __init__(
         self,
         columns: Sequence[Hashable],
@@ -296,6 +299,10 @@ class DiscreteTable:
     def has_wide_counts(self) -> bool:
         """Whether counts may need more than 32 bits: only sums over several partitions do."""
         return False
+
+    def view_columns(self) -> dict[str, Any]:
+        """Return the arguments of the compiled scorer if the columns are views of fewer columns, else nothing."""
+        return {}
 
     def keep_weights(self, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
         """Return a table, and the weights of its rows, which workers keep if they keep the rows.

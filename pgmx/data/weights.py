@@ -16,6 +16,9 @@ from pgmx.data.table import DiscreteTable
 #: Rows are repeated if integer weights add up to at most this many times the number of rows, else weighted one by one.
 MOST_REPETITIONS = 4
 
+#: Rows of booleans up to which a dictionary numbers them faster than a hash table of words.
+FEW_ROWS = 1000
+
 
 def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | None:
     """Return the weights as an array, None if all are 1, or raise ValueError."""
@@ -82,9 +85,10 @@ class Interventions:
     @classmethod
     def from_sets(cls, targets: np.ndarray, set_of_row: np.ndarray) -> "Interventions":
         """Return the same with equal sets merged and without sets that do not occur."""
-        occurring, rows = np.unique(set_of_row, return_inverse=True)
-        merged, places = np.unique(targets[occurring], axis=0, return_inverse=True)
-        return cls(merged, places.ravel()[rows.ravel()])
+        occurs = np.zeros(len(targets), dtype=bool)
+        occurs[set_of_row] = True
+        numbers, first = _number_rows(targets[occurs])
+        return cls(targets[occurs][first], numbers[(np.cumsum(occurs) - 1)[set_of_row]])
 
     @property
     def n_rows(self) -> int:
@@ -109,8 +113,8 @@ class Interventions:
         counted = ~self.targets.T
         group_of = np.full(len(counted), -1)
         partial = counted.any(axis=1) & ~counted.all(axis=1)
-        masks, group_of[partial] = np.unique(counted[partial], axis=0, return_inverse=True)
-        return masks, group_of
+        group_of[partial], first = _number_rows(counted[partial])
+        return counted[partial][first], group_of
 
     @property
     def groups(self) -> np.ndarray:
@@ -118,7 +122,7 @@ class Interventions:
 
         If one of two variables was set in rows in which the other was not, the data decide the direction of their edge.
         """
-        return np.unique(self.targets, axis=1, return_inverse=True)[1].ravel()
+        return _number_rows(self.targets.T)[0].astype(np.int64)
 
     def list_targets(self) -> list[tuple[int, ...]]:
         """Return the sets, each as ascending ids."""
@@ -209,8 +213,26 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
             f"interventions must have the shape {(n_rows, len(columns))}, a row for each row of the data, got "
             f"{cells.shape}"
         )
-    distinct, set_of_row = np.unique(cells, axis=0, return_inverse=True)
-    targets = np.zeros((len(distinct), len(names)), dtype=bool)
+    set_of_row, first = _number_rows(cells)
+    targets = np.zeros((len(first), len(names)), dtype=bool)
     ids = {name: v for v, name in enumerate(names)}
-    targets[:, [ids[name] for name in columns]] = distinct
-    return Interventions(targets, set_of_row.ravel())
+    targets[:, [ids[name] for name in columns]] = cells[first]
+    return Interventions(targets, set_of_row)
+
+
+def _number_rows(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for each row of booleans, equal for equal rows, and a row with each number."""
+    packed = np.packbits(cells, axis=1)
+    if len(cells) <= FEW_ROWS:
+        known: dict[bytes, int] = {}
+        numbers = np.array([known.setdefault(row.tobytes(), len(known)) for row in packed], dtype=np.intp)
+    else:
+        words = np.zeros((len(packed), max(-(-packed.shape[1] // 8), 1) * 8), dtype=np.uint8)
+        words[:, : packed.shape[1]] = packed
+        numbers = np.zeros(len(cells), dtype=np.intp)
+        for word in words.view(np.uint64).T:
+            codes, found = pd.factorize(word)
+            numbers = codes if not numbers.any() else pd.factorize(numbers * np.int64(len(found)) + codes)[0]
+    first = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.intp)
+    first[numbers[::-1]] = np.arange(len(cells))[::-1]
+    return numbers, first

@@ -65,6 +65,11 @@ def take_strengths(source: Any) -> Any:
     return source.strengths_ if hasattr(type(source), "strengths_") else source
 
 
+def name_share(source: Any) -> str:
+    """Return what the strengths of a learner are; a table is that of a bootstrap."""
+    return "probability" if hasattr(type(source), "path_probabilities") else "share of resamples"
+
+
 def read_strengths(strengths: Any) -> Strengths:
     """Read strengths from a mapping ``{(u, v): number}``, a table with columns from, to and strength, or a bootstrap.
 
@@ -125,17 +130,17 @@ def plot_strengths(
     *,
     kind: str | None = None,
 ) -> Axes:
-    """Draw the shares of resamples in which edges were found, strongest first.
+    """Draw the shares of resamples in which edges were found, or their probabilities, strongest first.
 
     Each bar is one pair. Its dark section is the share of resamples with the direction of the label, its pale section
     the share with the other direction (undirected edges count half for each). Ranks show all pairs as one decreasing
-    line.
+    line. For a fitted posterior, shares of resamples are probabilities.
 
     Parameters
     ----------
-    strengths : DataFrame or fitted bootstrap
-        A fitted bootstrap or its ``strengths_``. The columns are ``from``, ``to``, ``strength`` and, optionally,
-        ``direction`` and ``lag``; see Notes.
+    strengths : DataFrame, fitted bootstrap or fitted posterior
+        A fitted bootstrap, a fitted posterior, or its ``strengths_``. The columns are ``from``, ``to``, ``strength``
+        and, optionally, ``direction`` and ``lag``; see Notes.
     threshold : float, optional
         The strength that an edge needs. It is drawn as a line, and weaker bars are grey.
     ax : matplotlib.axes.Axes, optional
@@ -176,10 +181,10 @@ def plot_strengths(
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
-    rows = _rank_pairs(table)
+    rows, share = _rank_pairs(table), name_share(strengths)
     if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
-        return _draw_bars(rows, threshold, ax)
-    return _draw_ranks(rows, threshold, ax)
+        return _draw_bars(rows, threshold, ax, share)
+    return _draw_ranks(rows, threshold, ax, share)
 
 
 class _Pair(NamedTuple):
@@ -218,7 +223,7 @@ def make_axes(ax: Axes | None, width: float, height: float) -> Axes:
     return ax
 
 
-def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
+def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None, share: str) -> Axes:
     shown = rows[:_MOST_BARS]
     ax = make_axes(ax, 6.4, 1.3 + 0.22 * len(shown))
     places = np.arange(len(shown))
@@ -235,7 +240,7 @@ def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> A
     ax.set_xlim(0, max(1.0, whole.max()))
     ax.tick_params(axis="y", length=0)
     several = f" (the {len(shown)} strongest of {len(rows)} pairs)" if len(shown) < len(rows) else ""
-    ax.set_xlabel(f"share of resamples{several}")
+    ax.set_xlabel(f"{share}{several}")
     if threshold is not None:
         _mark_threshold(ax.axvline(threshold, color=_LINE, linewidth=1.2, linestyle=(0, (4, 3))), threshold)
     # Above the bars, which may fill the whole width.
@@ -247,7 +252,7 @@ def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> A
     return ax
 
 
-def _draw_ranks(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
+def _draw_ranks(rows: list[_Pair], threshold: float | None, ax: Axes | None, share: str) -> Axes:
     ax = make_axes(ax, 6.4, 3.6)
     ranks = np.arange(1, len(rows) + 1)
     whole = np.array([row.strength for row in rows])
@@ -256,7 +261,7 @@ def _draw_ranks(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> 
     ax.set_xlim(0.5, len(rows) + 0.5)
     ax.set_ylim(0, max(1.0, whole.max()) * 1.03)
     ax.set_xlabel("pairs, strongest first")
-    ax.set_ylabel("share of resamples")
+    ax.set_ylabel(share)
     if threshold is not None:
         line = ax.axhline(threshold, color=_LINE, linewidth=1.2, linestyle=(0, (4, 3)))
         _mark_threshold(line, threshold, f": {np.count_nonzero(whole >= threshold)} of {len(rows)} pairs reach it")

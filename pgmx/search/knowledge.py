@@ -148,6 +148,23 @@ def restrict_to_score(constraints: EdgeConstraints, arcs: np.ndarray | None, nam
     return EdgeConstraints(constraints.n, constraints.required, allowed)
 
 
+def forbid_parents(constraints: EdgeConstraints, variables: np.ndarray, names: Sequence) -> EdgeConstraints:
+    """Exclude all edges to some variables, which were set in every row; raise ValueError if one is required."""
+    if not len(variables):
+        return constraints
+    for tail, head in constraints.required.tolist():
+        if head in variables:
+            raise ValueError(
+                f"{names[tail]!r} -> {names[head]!r} is required, but {names[head]!r} was set in every row, so its "
+                "parents never acted: drop it, or add rows in which the variable was not set"
+            )
+    n = constraints.n
+    allowed = np.ones((n, n), dtype=np.uint8) if constraints.allowed is None else constraints.allowed.copy()
+    np.fill_diagonal(allowed, 0)
+    allowed[variables] = 0
+    return EdgeConstraints(n, constraints.required, allowed)
+
+
 def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
     """Return allowed[child, parent], or None if all off-diagonal entries would be 1."""
     if not any(knowledge._replace(required=[])):

@@ -1,4 +1,4 @@
-"""Stream learners: each row is used once, predicted before it is learned, in constant memory."""
+"""Stream learners: each row is used once, predicted before it is learned, in constant memory (except exact kernels)."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from pgmx.streaming.adaraker import AdaRakerClassifier, AdaRakerRegressor, Drift
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.gradraker import GradrakerClassifier, GradrakerRegressor
+from pgmx.streaming.online_kernels import OnlineKernelClassifier, OnlineKernelRegressor
 from pgmx.streaming.raker import RakerClassifier, RakerRegressor
 from pgmx.streaming.river import to_river
 from pgmx.streaming.subspace import CategoricalSubspace
@@ -18,6 +19,8 @@ __all__ = [
     "Drift",
     "GradrakerClassifier",
     "GradrakerRegressor",
+    "OnlineKernelClassifier",
+    "OnlineKernelRegressor",
     "RakerClassifier",
     "RakerRegressor",
     "StreamClassifier",

@@ -1,6 +1,6 @@
 """Raker and AdaRaker compared with exact and with budgeted kernel learners: tables 3.2, 3.4, 3.5, 3.10 and 3.11.
 
-    python tests/benchmarks/streaming_kernels.py real|labels|synthetic|all [--out FILE]
+    python tests/benchmarks/streaming_kernels.py real|labels|synthetic|settings|forgetron|speed|all [--out FILE]
 
 Every learner is a function sum_s a_s k(x_s, x) that is updated row by row: a_t = -step c'(f, y) joins, all others are
 multiplied by 1 - 2 step penalty. Kernels: Gaussian of the variances .1, 1, 10; ((1 + x'z) / (1 + d))^q for q = 2, 3;
@@ -19,7 +19,14 @@ from pathlib import Path
 import numpy as np
 from streaming_raker import LABELS, REGRESSION, read_stream
 
-from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
+from pgmx.streaming import (
+    AdaRakerClassifier,
+    AdaRakerRegressor,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
+    RakerClassifier,
+    RakerRegressor,
+)
 
 KERNELS = {
     **{f"RBF {v:g}": lambda dots, far, d, v=v: np.exp(-far / (2.0 * v)) for v in (0.1, 1.0, 10.0)},
@@ -208,7 +215,120 @@ def compare_synthetic():
     }
 
 
-PARTS = {"real": compare_real, "labels": compare_labels, "synthetic": compare_synthetic}
+def learn_forgetron(kernels_of, X, y, budget):
+    """Return the outputs (T, 6) of Forgetrons (Dekel, Shalev-Shwartz & Singer 2008), one per kernel, before each row.
+
+    A row with a margin of at most 0 joins with its label as coefficient. Above the budget, all coefficients are
+    multiplied by the largest factor that keeps the damage of the oldest row within 15/32 of the mistakes, which is
+    removed. M-Forgetron weights the six by exp(-.5 times the hinge losses so far).
+    """
+    n = len(KERNELS)
+    f = np.zeros((len(y), n))
+    places = [np.zeros((0, X.shape[1])) for _ in range(n)]
+    a, damage, mistakes = [np.zeros(0) for _ in range(n)], np.zeros(n), np.zeros(n)
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        for p in range(n):
+            if len(a[p]):
+                f[t, p] = kernels_of(p, x[None], places[p])[0] @ a[p]
+            if label * f[t, p] > 0.0:
+                continue
+            mistakes[p] += 1
+            places[p], a[p] = np.vstack([places[p], x]), np.append(a[p], label)
+            if len(a[p]) <= budget:
+                continue
+            oldest = places[p][:1]
+            output, own = kernels_of(p, oldest, places[p])[0] @ a[p], kernels_of(p, oldest, oldest)[0, 0]
+            size, sign = abs(a[p][0]), np.sign(a[p][0])
+            # damage(phi) = (size phi)^2 own + 2 size phi (1 - phi margin), the condition is a quadratic in phi
+            room = 15.0 / 32.0 * mistakes[p] - damage[p]
+            margin, b = sign * output, 2.0 * size
+            q = size * size * own - 2.0 * size * margin
+            roots = np.roots([q, b, -room]) if q else np.array([room / b])
+            good = [r.real for r in roots if abs(r.imag) < 1e-12 and 0.0 < r.real <= 1.0]
+            phi = 1.0 if q + b <= room else (max(good) if good else 0.0)
+            damage[p] += q * phi * phi + b * phi
+            a[p] = phi * a[p][1:]
+            places[p] = places[p][1:]
+    return f
+
+
+def _compute_one(p, X, Z):
+    kernel = list(KERNELS.values())[p]
+    dots = X @ Z.T
+    far = np.maximum((X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * dots, 0.0)
+    return kernel(dots, far, X.shape[1])
+
+
+def compare_forgetron():
+    """M-Forgetron of tables 3.10 to 3.13: per cent of wrong labels and CPU seconds by the budget."""
+    rows = {}
+    for title, name in LABELS.items():
+        X, y = read_stream(name)
+        for budget in (10, 50, 100):
+            start = time.process_time()
+            f = learn_forgetron(_compute_one, X, y, budget)
+            losses = np.cumsum(np.maximum(0.0, 1.0 - y[:, None] * f), axis=0)
+            logs = -0.5 * np.vstack([np.zeros(len(KERNELS)), losses[:-1]])
+            weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+            mixture = (weights * f).sum(axis=1)
+            wrong = 100.0 * np.mean((mixture > 0.0) != (y > 0.0))
+            rows[f"{title} B={budget}"] = [round(float(wrong), 3), round(time.process_time() - start, 2)]
+            print(f"{title} B={budget}", rows[f"{title} B={budget}"], flush=True)
+    return rows
+
+
+MIXED = {"kernels": ("gaussian", "polynomial2", "polynomial3", "linear")}
+
+
+def compare_settings():
+    """Tables 3.8 and 3.11 to 3.13 for OMKL-B: errors and CPU seconds by the budget and by the step."""
+    rows = {}
+    for title, name in {**REGRESSION, **LABELS}.items():
+        X, y = read_stream(name)
+        cls, more = (
+            (OnlineKernelRegressor, {}) if title in REGRESSION else (OnlineKernelClassifier, {"classes": [-1, 1]})
+        )
+        settings = {f"B={budget}": {"budget": budget} for budget in (10, 50, 100)}
+        settings |= {f"B=50, step {c:g} / sqrt(T)": {"budget": 50, "step": c / np.sqrt(len(y))} for c in (1, 10)}
+        if title in LABELS:
+            for c in (1, 10, 100):
+                options = {"step": min(c / np.sqrt(len(y)), 7.9), "penalty": 0.005}
+                settings |= {
+                    f"OMKL, step {c:g} / sqrt(T)": options,
+                    f"AvgMKL, step {c:g} / sqrt(T)": {**options, "weight_step": 0.0},
+                }
+        for label, options in settings.items():
+            start = time.process_time()
+            f = cls(**MIXED, **options).predict_partial_fit(X, y, **more)
+            error = 1e3 * np.mean((f - y) ** 2) if title in REGRESSION else 100.0 * np.mean(f != y)
+            rows[f"{title} {label}"] = [round(float(error), 3), round(time.process_time() - start, 3)]
+            print(f"{title} {label}", rows[f"{title} {label}"], flush=True)
+    return rows
+
+
+def compare_speed():
+    """CPU seconds of the learners with exact kernels, and of the numpy loop of one step."""
+    X, y = read_stream("air_quality")
+    rows = {}
+    for label, options in {"OMKL": {}, "OMKL-B 50": {"budget": 50}}.items():
+        start = time.process_time()
+        OnlineKernelRegressor(**MIXED, **options).fit(X, y)
+        rows[label] = round(time.process_time() - start, 3)
+    start = time.process_time()
+    learn_on_budget(X, y, False, 50)
+    rows["numpy loop of OMKL-B 50, seven steps"] = round(time.process_time() - start, 3)
+    print(rows)
+    return rows
+
+
+PARTS = {
+    "real": compare_real,
+    "labels": compare_labels,
+    "synthetic": compare_synthetic,
+    "settings": compare_settings,
+    "forgetron": compare_forgetron,
+    "speed": compare_speed,
+}
 
 
 def main(argv=None):

@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 import pandas as pd
+import pgmpy.structure_score
 import pytest
 
 from oracles.all_dags import all_dags
+from oracles.conditional_gaussian import clg_log_likelihood
 from oracles.family_scores import FORMULAS, Family, family_counts
 from oracles.interventional import join, list_classes
-from pgmx.estimators import HillClimbSearch
-from pgmx.scores import UniformPrior
+from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch, StructurePosterior
+from pgmx.scores import BDeu, UniformPrior
 from pgmx.scores.registry import list_scores
 
 NAMES = ["a", "b", "c", "d"]
@@ -178,3 +180,138 @@ def test_weights_count_rows(strategy):
             search.fit(data, sample_weight=given, interventions=was_set)
             assert search.score_ == pytest.approx(expected)
             assert search.edges_.tolist() == edges
+
+
+def test_mixed_data_and_score_objects():
+    """Scores bound to each set of rows agree with the rows themselves."""
+    rng = np.random.default_rng(2)
+    was_set = draw_targets(rng, 200, [(), (0,), (3,)])
+    numbers = draw_numbers(rng, was_set)
+    data = pd.DataFrame(numbers, columns=NAMES)
+    for name in "bd":
+        data[name] = pd.Categorical(np.where(data[name] > 0, "high", "low"))
+    search = HillClimbSearch(scoring_method="bic-clg").fit(data, interventions=was_set)
+    expected = 0.0
+    for v, name in enumerate(NAMES):
+        parents = [NAMES[tail] for tail, head in search.edges_.tolist() if head == v]
+        kept = data[~was_set[:, v]].reset_index(drop=True)
+        n_parameters = clg_parameters(kept, name, parents)
+        expected += clg_log_likelihood(kept, name, parents) - 0.5 * math.log(200) * n_parameters
+    assert search.score_ == pytest.approx(expected)
+    assert search.model_.check_model()
+    states = data.assign(a=data["a"] > 0, c=data["c"] > 0).astype("category")
+    by_object = HillClimbSearch(scoring_method=pgmpy.structure_score.AIC(states)).fit(states, interventions=was_set)
+    by_name = HillClimbSearch(scoring_method="aic").fit(states, interventions=was_set)
+    assert by_object.score_ == pytest.approx(by_name.score_)
+    assert by_object.edges_.tolist() == by_name.edges_.tolist()
+
+
+def clg_parameters(frame, child, parents):
+    q = math.prod(frame[p].cat.categories.size for p in parents if frame[p].dtype == "category")
+    n_floats = sum(frame[p].dtype != "category" for p in parents)
+    return q if frame[child].dtype == "category" else q * (2 + n_floats)
+
+
+def test_missing_values():
+    rng = np.random.default_rng(9)
+    was_set = draw_targets(rng, 300, [(), (1,), (2, 3)])
+    data = to_frame(draw_states(rng, was_set))
+    data = data.mask(rng.random(data.shape) < 0.05)
+    complete = data.notna().all(axis=1).to_numpy()
+    expected = HillClimbSearch().fit(data[complete], interventions=was_set[complete])
+    with pytest.warns(UserWarning, match="leaves out"):
+        search = HillClimbSearch(missing="drop").fit(data, interventions=was_set)
+    assert search.score_ == expected.score_
+    search = HillClimbSearch(missing="pairwise").fit(data, interventions=was_set)
+    alone = HillClimbSearch(missing="pairwise", candidate_edges=[])  # by variable, from its rows
+    total = sum(alone.fit(data[[name]][~was_set[:, v]]).score_ for v, name in enumerate(NAMES))
+    assert HillClimbSearch(missing="pairwise", candidate_edges=[]).fit(data, interventions=was_set).score_ == (
+        pytest.approx(total)
+    )
+    assert search.score_ > total
+
+
+@pytest.mark.parametrize("missing", ["error", "pairwise"])
+def test_classes(missing):
+    """GIES finds a graph of at least the score of the greedy search in a class with the right directions."""
+    rng = np.random.default_rng(4)
+    was_set = draw_targets(rng, 500, [(), (1,), (2, 3)])
+    data = to_frame(draw_states(rng, was_set))
+    search = GreedyEquivalenceSearch(interventions="set", missing=missing).fit(data.assign(set=to_cells(was_set)))
+    greedy = HillClimbSearch(missing=missing).fit(data, interventions=was_set)
+    assert search.score_ >= greedy.score_ - 1e-6
+    assert ("a", "b") in search.graph_.directed_edges
+
+
+def test_posterior_is_that_of_all_graphs():
+    rng = np.random.default_rng(6)
+    was_set = draw_targets(rng, 40, [(), (0,), (1, 2)])
+    codes = draw_states(rng, was_set)
+    cards = codes.max(axis=1) + 1
+    logs = np.array([score_dag(codes, cards, was_set, dag, "bdeu") for dag in DAGS])
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    options = {"structure_prior": "uniform", "scoring_method": BDeu(to_frame(codes), equivalent_sample_size=10)}
+    posterior = StructurePosterior(**options).fit(to_frame(codes), interventions=was_set)
+    for a, b in ((0, 1), (1, 2), (2, 1)):
+        expected = sum(w for w, dag in zip(weights, DAGS, strict=True) if (a, b) in dag)
+        assert posterior.arc_probability_.loc[NAMES[a], NAMES[b]] == pytest.approx(expected, abs=1e-9)
+
+
+# ---- bad input ----
+
+
+def test_a_variable_set_in_every_row_has_no_parents():
+    rng = np.random.default_rng(8)
+    was_set = draw_targets(rng, 200, [(2,), (1, 2)])
+    codes = draw_states(rng, was_set)
+    with pytest.warns(UserWarning, match="'c' was set in every row") as caught:
+        search = HillClimbSearch().fit(to_frame(codes), interventions=was_set)
+    assert len(caught) == 1
+    assert not [edge for edge in search.edges_.tolist() if edge[1] == 2]
+    assert ("c", "d") in search.graph_.directed_edges
+    np.testing.assert_allclose(search.model_.get_cpds("c").values, np.bincount(codes[2]) / 200)
+    with (
+        pytest.warns(UserWarning, match="'c' was set in every row"),
+        pytest.raises(ValueError, match="'b' -> 'c' is required, but 'c' was set in every row"),
+    ):
+        HillClimbSearch(required_edges=[("b", "c")]).fit(to_frame(codes), interventions=was_set)
+
+
+def test_bad_interventions_are_named():
+    frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
+    rows = pd.DataFrame({"a": [True, False, False, False]})
+    cases = [
+        ({}, frame, rows.rename(columns={"a": "z"}), "column.s. 'z', but the variables are 'a', 'b', 'c', 'd'"),
+        ({}, frame, rows.astype(int), "must hold booleans, but column.s. 'a' hold int64"),
+        ({}, frame, np.zeros((4, 4)), "must hold booleans, got float64"),
+        ({}, frame, rows.iloc[:3], r"must have the shape \(4, 1\)"),
+        ({}, frame, np.zeros((4, 3), dtype=bool), r"must have the shape \(4, 4\)"),
+        ({}, frame, pd.concat([rows, rows], axis=1), "a column name twice"),
+        ({"interventions": "t"}, frame, None, "interventions='t' is not a column of the data: 'a', 'b', 'c', 'd'"),
+        (
+            {"interventions": "t"},
+            frame.assign(t=[None, "a", "q, b", ["r"]]),
+            None,
+            "'t' of interventions names 'q', 'r'",
+        ),
+        ({"interventions": "t"}, frame.assign(t=[None] * 4), rows, "give one of them"),
+        ({"missing": "em"}, frame, rows, "missing='em' is not supported"),
+    ]
+    for options, data, given, message in cases:
+        with pytest.raises(ValueError, match=message):
+            HillClimbSearch(**options).fit(data, interventions=given)
+
+
+def test_cells_of_the_column():
+    frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
+    forms = ["a,b", "a, b", ["a", "b"], ("b", "a"), {"a", "b"}, np.array(["a", "b"])]
+    for form in forms:
+        search = HillClimbSearch(interventions="t", scoring_method="k2")
+        cells = pd.Series([form, "", None, float("nan")], dtype=object)
+        search.fit(frame.assign(t=cells))
+        expected = HillClimbSearch(scoring_method="k2")
+        expected.fit(frame, interventions=pd.DataFrame({"b": [True, *[False] * 3], "a": [True, *[False] * 3]}))
+        assert search.score_ == expected.score_
+    numbered = frame.set_axis([0, 1, 2, 3], axis=1).assign(t=[0, 1, np.nan, 3])  # a column of floats names integers
+    assert HillClimbSearch(interventions="t").fit(numbered).variables_ == [0, 1, 2, 3]

@@ -73,7 +73,8 @@ def test_agrees_with_the_exact_posterior(asia, over):
 def test_arcs_from_outside_the_candidates(chain_frame):
     """With four candidates the other variables still have probabilities, which are near the exact ones."""
     exact = StructurePosterior(method="exact", show_progress=False).fit(chain_frame)
-    sampled = fit(chain_frame, n_candidates=4)
+    sampled, other = (fit(chain_frame, n_candidates=4, random_state=seed) for seed in (0, 1))
+    assert other.candidates_ == sampled.candidates_  # of the data alone
     assert all(len(parents) <= 4 for parents in sampled.candidates_.values())
     probability = sampled.arc_probability_
     outside = [(u, v) for v in probability for u in probability if u != v and u not in sampled.candidates_[v]]

@@ -15,7 +15,7 @@ from oracles.posterior import EnumeratedPosterior
 from pgmx.estimators import StructurePosterior
 from pgmx.models import to_dag
 from pgmx.models.bayesian.averages import average_rows
-from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.strengths import plot_strengths, read_strengths
 from pgmx.scores import K2, BDeu, BGe, BICGauss, EdgePrior, ParameterPrior, StructurePrior
 from pgmx.search.posterior.exact import ExactPosterior
 from pgmx.search.posterior.families import ParentChoices, make_prior_tables
@@ -116,7 +116,7 @@ def test_missing_values():
     holes = STATES.mask(np.random.default_rng(0).random(STATES.shape) < 0.05)
     pairwise = StructurePosterior(scoring_method="bic", missing="pairwise").fit(holes)
     assert pairwise.edge_probability_.loc["a", "b"] > 0.9
-    with pytest.raises(ValueError, match="'missing' parameter"):
+    with pytest.raises(ValueError, match=r"'drop', or HillClimbSearch\(missing='em'\) for one"):
         StructurePosterior(missing="em").fit(holes)
 
 
@@ -268,6 +268,18 @@ def test_arcs_from_outside_the_candidates():
     assert (learner.edge_probability_.to_numpy() <= 1 + 1e-12).all()
 
 
+def test_causes_of_small_gains_are_candidates():
+    """Descendants have larger gains alone than the causes."""
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=500) for name in ("a", "b")}
+    value = 0.4 * columns["a"] + 0.4 * columns["b"] + rng.normal(size=500)
+    for name in ("effect", "c", "d", "e", "f"):
+        columns[name], value = value, value + 0.3 * rng.normal(size=500)
+    learner = StructurePosterior(method="exact", n_candidates=4, show_progress=False).fit(pd.DataFrame(columns))
+    assert {"a", "b"} <= set(learner.candidates_["effect"])
+    assert learner.outside_mass_ < 0.1
+
+
 # ---- predictions ----
 
 
@@ -386,6 +398,9 @@ def test_pickles_make_the_tables_again():
 def test_reports_and_plots(tmp_path):
     posterior = StructurePosterior().fit(STATES)
     assert posterior.report(tmp_path / "report.html").stat().st_size > 1000
+    assert "Confidence is the probability that" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert plot_strengths(posterior, kind="ranks").get_ylabel() == "probability"
+    assert plot_strengths(posterior.strengths_, kind="ranks").get_ylabel() == "share of resamples"
     assert len(read_strengths(posterior).of) == 6
     assert posterior.model_.check_model()
 
@@ -412,7 +427,12 @@ class OddPrior(StructurePrior):
         ({"scoring_method": "aic"}, STATES, "'aic-d' is not a log marginal likelihood"),
         ({"scoring_method": "ll-g"}, NUMBERS, "'ll-g' is not a log marginal likelihood"),
         ({}, MIXED, "no score is the default for them"),
-        ({"method": "exact"}, WIDE, "method='exact' needs .* GiB for 31 variables with up to 12"),
+        ({"method": "exact"}, WIDE, "method='exact' accepts 30 variables at most, got 31: leave out .* method='mcmc'"),
+        (
+            {"method": "exact"},
+            WIDE.iloc[:, :30],
+            "needs .* for 30 .* at most: give a smaller n_candidates",
+        ),
         ({"required_edges": [("a", "d"), ("b", "d")], "max_indegree": 1}, STATES, "'d' has 2 required parents"),
         ({"required_edges": [("a", "d"), ("b", "d")], "n_candidates": 1}, STATES, "but n_candidates=1"),
         ({"required_edges": [("a", "b"), ("b", "a")]}, STATES, "form the cycle"),

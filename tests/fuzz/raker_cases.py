@@ -75,6 +75,33 @@ def enter_learner(name: str, cls: Any) -> None:
     enter_calls(f"streaming.{name}", learn, lambda rng: draw_options(rng, is_adaptive), check_learner, wrong, 0.5)
 
 
+def draw_supports(rng: np.random.Generator) -> Arguments:
+    """Return rows and options of learners with exact kernels."""
+    arguments = draw_rows(rng)
+    for name in ("n_components", "orthogonal"):
+        del arguments[name]
+    return {**arguments, "budget": pick(rng, [None, 1, 5, 100])}
+
+
+def enter_exact(name: str, cls: Any) -> None:
+    """Enter the cases of a learner with exact kernels."""
+
+    def learn(X: Any, y: Any, **options: Any) -> Any:
+        return cls(**options).fit(X, y)
+
+    def check(learner: Any, arguments: Arguments) -> None:
+        n, budget = len(arguments["X"]), arguments["budget"]
+        assert learner.n_supports_ == min(n, budget or n)
+        np.testing.assert_allclose(learner.kernel_weights_.sum(axis=1), 1.0)
+        predictions = learner.predict(arguments["X"])
+        assert np.isfinite(predictions).all()
+
+    wrong = {name: value for name, value in WRONG.items() if name != "n_components"}
+    enter_calls(f"streaming.{name}", learn, draw_supports, check, {**wrong, "budget": Wrong((0, -1, 1.5, "x"))}, 0.5)
+
+
+enter_exact("OnlineKernelRegressor", streaming.OnlineKernelRegressor)
+enter_exact("OnlineKernelClassifier", streaming.OnlineKernelClassifier)
 enter_learner("RakerRegressor", streaming.RakerRegressor)
 enter_learner("RakerClassifier", streaming.RakerClassifier)
 enter_learner("AdaRakerRegressor", streaming.AdaRakerRegressor)

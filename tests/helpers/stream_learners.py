@@ -11,6 +11,8 @@ from pgmx.streaming import (
     CategoricalSubspace,
     GradrakerClassifier,
     GradrakerRegressor,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
     RakerClassifier,
     RakerRegressor,
 )
@@ -75,10 +77,11 @@ STREAMS = [
     Stream(RecursiveLeastSquaresClassifier),
     Stream(GradrakerRegressor, frozen=("variances", 2.0), grid=("step", [0.1, 0.2])),
     Stream(GradrakerClassifier, frozen=("variances", 2.0), grid=("step", [0.1, 0.2])),
-    Stream(RakerRegressor),
     Stream(AdaRakerRegressor, frozen=("variances", (0.5, 2.0)), grid=("step", [0.5, 1.0])),
     Stream(RakerRegressor, {"kernels": ("gaussian", "linear", "polynomial2", "laplacian_l1"), "step": "inverse_sqrt"}),
     Stream(RakerClassifier),
+    Stream(OnlineKernelRegressor, frozen=("budget", 41)),
+    Stream(OnlineKernelClassifier, {"budget": 40, "penalty": 0.01}),
     Stream(AdaRakerClassifier, {"loss": "hinge"}, frozen=("kernels", "cauchy"), grid=("step", [0.5, 1.0])),
 ]
 

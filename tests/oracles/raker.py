@@ -97,6 +97,42 @@ class RakerTwin:
         return f
 
 
+KERNELS = {
+    "gaussian": lambda x, z, v: np.exp(-((x - z) ** 2).sum() / (2 * v)),
+    "laplacian": lambda x, z, v: np.exp(-np.sqrt(((x - z) ** 2).sum() / v)),
+    "cauchy": lambda x, z, v: 1 / (1 + ((x - z) ** 2).sum() / v),
+    "laplacian_l1": lambda x, z, v: np.exp(-np.abs(x - z).sum() / np.sqrt(v)),
+    "linear": lambda x, z, v: x @ z / len(x),
+    "polynomial2": lambda x, z, v: ((1 + x @ z) / (1 + len(x))) ** 2,
+    "polynomial3": lambda x, z, v: ((1 + x @ z) / (1 + len(x))) ** 3,
+}
+
+
+class ExactTwin:
+    """One output of OMKL, or with a `budget` OMKL-B, as lists of supports."""
+
+    def __init__(self, kernels, *, step, loss="square", weight_step=0.5, penalty=0.0, budget=None):
+        self.kernels, self.step, self.loss = kernels, step, loss
+        self.weight_step, self.penalty, self.budget = weight_step, penalty, budget
+        self.supports, self.a, self.logs = [], [], np.zeros(len(kernels))
+
+    def evaluate(self, x, z):
+        return np.array([KERNELS[name](x, z, number) for name, number in self.kernels])
+
+    def learn(self, x, y):
+        """Return the prediction before the row, then learn it."""
+        parts = sum((a * self.evaluate(x, z) for a, z in zip(self.a, self.supports, strict=True)), 0 * self.logs)
+        f = softmax(self.logs) @ parts
+        step = self.step / np.maximum(1.0, self.evaluate(x, x))
+        self.a = [a * (1 - 2 * step * self.penalty) for a in self.a]
+        self.a.append(-step * SLOPES[self.loss](parts, y))
+        self.supports.append(x)
+        if self.budget:
+            self.a, self.supports = self.a[-self.budget :], self.supports[-self.budget :]
+        self.logs = self.logs - self.weight_step * LOSSES[self.loss](parts, y)
+        return f
+
+
 def track_intervals(errors, coverage, rate=0.05, memory=0.05):
     """Return the half-widths before each of the errors."""
     widths, log_ratio, mean = [np.inf], 0.0, abs(errors[0])

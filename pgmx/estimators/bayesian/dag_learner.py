@@ -34,7 +34,7 @@ from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianN
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
-from pgmx.search.knowledge import EdgeConstraints, read_constraints
+from pgmx.search.knowledge import EdgeConstraints, forbid_parents, read_constraints, restrict_to_score
 
 #: Options of prior knowledge of edges. `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
@@ -272,6 +272,18 @@ class InterventionLearner(BaseStructureLearner):
         elif self._set_cells is not None:
             self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows)
         return opened
+
+    @staticmethod
+    def _restrict(constraints: EdgeConstraints, scoring: Scoring) -> EdgeConstraints:
+        """Restrict edges to those for which the score is defined; a variable that was set in every row has no parents.
+
+        Raise ValueError if an excluded edge is required.
+        """
+        constraints = restrict_to_score(constraints, scoring.arc_mask, scoring.names)
+        interventions = getattr(scoring, "interventions", None)
+        if interventions is None:
+            return constraints
+        return forbid_parents(constraints, interventions.always_set, scoring.names)
 
 
 class DagLearner(NetworkResults):

@@ -189,6 +189,11 @@ class GreedyEquivalenceSearch(SearchLearner):
     are excluded. Some scores differ within a class (K2, BDs, ``missing="pairwise"``). An operator is then made if its
     DAG has a higher score than the current DAG.
 
+    With `interventions`, or ``fit(X, interventions=frame)``, the search is GIES [2]_. The family of a variable does not
+    count the rows in which it was set. A class holds the graphs that the experiments do not tell apart, and `graph_` is
+    its interventional essential graph: an edge of which some experiment set exactly one end is directed, see
+    :func:`pgmx.models.cpdag`. Operators and phases are the same.
+
     Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
     undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
     The number of cliques grows exponentially if many neighbours are adjacent to each other; at most 2,048 per variable

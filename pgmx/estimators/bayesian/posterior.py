@@ -19,6 +19,7 @@ from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_discrete
 from pgmx.estimators.bayesian.dag_learner import (
     KNOWLEDGE_OPTIONS,
     InputTable,
+    InterventionLearner,
     read_parameter_prior,
     warn_of_few_complete_rows,
 )
@@ -36,8 +37,8 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import ParameterPrior, StructurePrior, UniformPrior
 from pgmx.scores.registry import list_scores, name_default
-from pgmx.search.knowledge import EdgeConstraints, read_constraints, restrict_to_score
-from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, ChainFit, find_first_graph
+from pgmx.search.knowledge import EdgeConstraints, read_constraints
+from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, CandidateSearch, ChainFit, find_first_graph
 from pgmx.search.posterior.chains import MOST_CANDIDATES as MOST_OF_CHAINS
 from pgmx.search.posterior.chains import SampledPosterior, count_chain_bytes
 from pgmx.search.posterior.diagnostics import warn_of_disagreement
@@ -65,7 +66,7 @@ NO_EVIDENCE = ("aic", "ll")
 DEFAULT_SCORES = {"bic": "bdeu", "bic-g": "bge"}
 
 
-class StructurePosterior(PosteriorResults):
+class StructurePosterior(InterventionLearner, PosteriorResults):
     r"""Posterior probabilities of the structures of Bayesian networks: edges, paths, effects and predictions.
 
     The posterior of a DAG G given the data D is
@@ -138,6 +139,10 @@ class StructurePosterior(PosteriorResults):
         scored, or the chains end.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
+    interventions : hashable, default=None
+        Name of a column that says which variables were set from outside in a row: a name, several (a list, or a string
+        separated by commas), or missing if none was. The column is no variable. See the Notes of
+        :class:`HillClimbSearch`.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         Treatment of missing values, as in :class:`HillClimbSearch`. With ``"pairwise"`` families are scored on
         different rows, so that probabilities are approximate.
@@ -231,11 +236,11 @@ class StructurePosterior(PosteriorResults):
     Chains are over pairs of an order and a DAG that agrees with it. Their target is the posterior of the DAG times the
     probability that a random completion of the DAG gives the order, so that DAGs have exactly their posterior
     probability. Parents are summed out while the order moves [6]_. Chains begin with a warm-up over orders, and have 4
-    temperatures above 40 variables. The first quarter of the steps is not used. Candidates are the neighbours in the
-    graph of a thorough search, then greedy additions, then the largest single gains; those that a pilot chain does not
-    use are replaced by variables of more mass. An arc from outside the candidates has the probability of one such
-    parent, in addition to or in place of those drawn. A step costs 0.6 µs with 37 variables and 1.1 µs with 100; over
-    orders 0.2 µs.
+    temperatures above 40 variables. The first quarter of the steps is not used. Candidates depend on the data, not on
+    `random_state`: the neighbours in the graphs of three thorough searches, then greedy additions, then the largest
+    single gains. Pilot chains over orders pool them, and replace those that they do not use by variables of more mass.
+    An arc from outside the candidates has the probability of one such parent, in addition to or in place of those
+    drawn. A step costs 0.6 µs with 37 variables and 1.1 µs with 100; over orders 0.2 µs.
 
     References
     ----------
@@ -293,7 +298,8 @@ class StructurePosterior(PosteriorResults):
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with advice
+        "interventions": "no_validation",  # a name of a column, checked when the data are opened
         "na_values": NA_VALUES,
         "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
@@ -327,6 +333,7 @@ class StructurePosterior(PosteriorResults):
         show_progress: bool = True,
         callback: Callable[[PosteriorProgress], object] | None = None,
         state_names: dict | None = None,
+        interventions: Hashable | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
         na_values: Any = None,
         discrete_columns: Sequence[Hashable] | None = None,
@@ -357,6 +364,7 @@ class StructurePosterior(PosteriorResults):
         self.show_progress = show_progress
         self.callback = callback
         self.state_names = state_names
+        self.interventions = interventions
         self.missing = missing
         self.na_values = na_values
         self.discrete_columns = discrete_columns
@@ -380,7 +388,7 @@ class StructurePosterior(PosteriorResults):
         with bar, run.limit_runs():
             scoring = self._bind_score(opened, sample_weight)
             names = scoring.names
-            constraints = restrict_to_score(self._read_constraints(names), scoring.arc_mask, names)
+            constraints = self._restrict(self._read_constraints(names), scoring)
             self._prior = read_parameter_prior(self)
             self._scoring = StoredScoring(scoring)
             self._seed = random_draws(1, self.random_state)[1]
@@ -390,7 +398,7 @@ class StructurePosterior(PosteriorResults):
             if self.method_ == "mcmc":
                 self._fit_by_chains(scoring, constraints, allowed, run)
             else:
-                self._fit_exactly(scoring, allowed, most["exact"], run)
+                self._fit_exactly(scoring, constraints, allowed, most["exact"], run)
         choices = self._choices
         self.candidates_ = {
             names[v]: [names[u] for u in sorted([*choices.required[v].tolist(), *choices.candidates[v].tolist()])]
@@ -402,6 +410,11 @@ class StructurePosterior(PosteriorResults):
 
     def _bind_score(self, opened: InputTable, sample_weight: ArrayLike | None) -> Scoring:
         """Return the score; raise ValueError if its exponential is not a marginal likelihood."""
+        if self.missing == "em":
+            raise ValueError(
+                "StructurePosterior does not support missing='em', because expected counts depend on a graph. Use "
+                "missing='pairwise' (approximate), 'category' or 'drop', or HillClimbSearch(missing='em') for one graph"
+            )
         method: Any = self.scoring_method
         if method is None:
             default = "bic"
@@ -421,6 +434,7 @@ class StructurePosterior(PosteriorResults):
             missing=self.missing,
             n_jobs=self.n_jobs,
             sample_weight=sample_weight,
+            interventions=self._interventions,
             structure_prior=UniformPrior() if isinstance(prior, str) else prior,
         )
         score: Any = getattr(scoring, "score", None)
@@ -467,11 +481,16 @@ class StructurePosterior(PosteriorResults):
         choices = ParentChoices(allowed.required, free)
         n_bytes = count_bytes(choices, self.over)
         is_possible = n <= MOST_VARIABLES and n_bytes <= MOST_BYTES
+        if self.method == "exact" and n > MOST_VARIABLES:
+            raise ValueError(
+                f"method='exact' accepts {MOST_VARIABLES} variables at most, got {n}: leave out variables, or give "
+                "method='mcmc'"
+            )
         if self.method == "exact" and not is_possible:
             raise ValueError(
                 f"method='exact' needs {n_bytes / 2**30:,.1f} GiB for {n} variables with up to "
-                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB and "
-                f"{MOST_VARIABLES} variables at most: give a smaller n_candidates, or method='mcmc'"
+                f"{choices.sizes.max(initial=0)} candidates, and accepts {MOST_BYTES >> 30} GiB at "
+                "most: give a smaller n_candidates, or method='mcmc'"
             )
         fits = n <= AUTO_VARIABLES[self.over] and n_bytes <= AUTO_BYTES
         if self.method == "exact" or (self.method == "auto" and fits) or n < 2:
@@ -483,17 +502,36 @@ class StructurePosterior(PosteriorResults):
             )
         return "mcmc"
 
+    def _make_first_graphs(self, scoring: Scoring, constraints: EdgeConstraints) -> Callable[[int], np.ndarray]:
+        return partial(
+            find_first_graph,
+            scoring,
+            constraints,
+            self._log_prior,
+            max_indegree=min(self.max_indegree, constraints.n),
+            n_jobs=self.n_jobs,
+        )
+
     def _open_source(self, scoring: Scoring) -> GainSource:
         return scoring.gains(allowed=None, max_indegree=None, deadline=inf, n_jobs=self.n_jobs)
 
     # ---- exact ----
 
-    def _fit_exactly(self, scoring: Scoring, allowed: ParentChoices, most: int, run: Run) -> None:
+    def _fit_exactly(
+        self, scoring: Scoring, constraints: EdgeConstraints, allowed: ParentChoices, most: int, run: Run
+    ) -> None:
         """Score all families, or those that the limits leave time for, and sum over all structures."""
         is_all = all(
             len(free) <= most - len(forced) for free, forced in zip(allowed.candidates, allowed.required, strict=True)
         )
-        self._choices = allowed if is_all else allowed.restrict(self._open_source(scoring), most)
+        self._choices = allowed
+        if not is_all:
+            mass = OutsideMass(self._open_source(scoring), allowed, self._log_prior, max_indegree=self.max_indegree)
+            if most > MOST_OF_CHAINS:  # more than pilot chains accept
+                self._choices = allowed.restrict(self._open_source(scoring), most)
+            else:
+                search = CandidateSearch(mass, most, run.is_over)
+                self._choices = search.search(self._make_first_graphs(scoring, constraints)).tables.choices
         builder = TableBuilder(self._open_source(scoring), self._choices, max_indegree=self.max_indegree)
         builder.score_level()
         run.count_steps(builder.n_levels, "numbers of parents", 1)
@@ -514,7 +552,6 @@ class StructurePosterior(PosteriorResults):
         if is_all:
             self._set_posterior(scoring.names, self._exact.arc_probability, np.zeros((n, n)))
         else:
-            mass = OutsideMass(self._open_source(scoring), allowed, self._log_prior, max_indegree=self.max_indegree)
             outside = mass.estimate(self._exact.sample(OUTSIDE_GRAPHS, self._seed), self._choices)
             self._set_posterior(scoring.names, self._exact.arc_probability, outside)
         self.r_hat_, self.max_difference_, self.effective_sample_size_ = 1.0, 0.0, inf
@@ -571,19 +608,11 @@ class StructurePosterior(PosteriorResults):
 
     def _fit_by_chains(self, scoring: Scoring, constraints: EdgeConstraints, allowed: ParentChoices, run: Run) -> None:
         """Choose candidates, run the chains, and add the probabilities of arcs from outside the candidates."""
-        permutation, seed = random_draws(allowed.n, self.random_state)
+        seed = random_draws(1, self.random_state)[1]
         source = scoring.gains(allowed=constraints.allowed, max_indegree=None, deadline=inf, n_jobs=self.n_jobs)
         fit = ChainFit(
             OutsideMass(source, allowed, self._log_prior, max_indegree=self.max_indegree),
-            partial(
-                find_first_graph,
-                scoring,
-                constraints,
-                max_indegree=min(self.max_indegree, allowed.n),
-                permutation=permutation,
-                seed=seed,
-                n_jobs=self.n_jobs,
-            ),
+            self._make_first_graphs(scoring, constraints),
             most=self._list_parents(scoring.names, constraints)[1]["mcmc"],
             over_dags=self.over == "dags",
             n_chains=self.n_chains,

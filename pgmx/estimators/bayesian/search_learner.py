@@ -47,7 +47,7 @@ from pgmx.scores.registry import find_score, list_scores
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
-from pgmx.search.knowledge import EdgeConstraints, restrict_to_score
+from pgmx.search.knowledge import EdgeConstraints
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -191,7 +191,7 @@ class SearchLearner(InterventionLearner, DagLearner):
                 self._read_prior(opened)
                 with self._name_all_choices():
                     scoring = self._bind_scoring(opened, sample_weight)
-                constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
+                constraints = self._restrict(self._read_constraints(scoring.names), scoring)
                 if isinstance(scoring, IncompleteScoring):
                     edges = self._maximise_expectations(scoring, constraints, run)
                 else:

@@ -32,6 +32,11 @@ from pgmx.search.posterior.sampled import SampledDags
 def average_effects_of(scoring: Any, draws: SampledDags) -> EffectMoments:
     """Return total effects averaged over graphs; raise ValueError unless the score is BGe or the Gaussian BIC."""
     score = getattr(scoring, "score", None)
+    if hasattr(scoring, "interventions"):
+        raise ValueError(
+            "causal_effects does not support interventions, because rows in which an effect or a variable on the way "
+            "was set bias its regressions: average pgmx.inference.total_effects over models of sampled graphs"
+        )
     if not isinstance(scoring, GaussianScoring) or not isinstance(score, BGe | BICGauss):
         raise ValueError(
             "causal_effects needs continuous data and scoring_method='bge' or 'bic-g', got the score "
@@ -74,7 +79,7 @@ def predict_rows(scoring: Any, draws: SampledDags, rows: Any, missing: str, size
         source: Any = scoring.gains(allowed=None, max_indegree=None, deadline=np.inf, n_jobs=1)
         cards = scoring.table.cardinalities
         terms = predict_discrete(families, source.family_counts, cards, codes, _choose_prior(scoring.score, size))
-    elif isinstance(scoring, GaussianScoring):
+    elif type(scoring) is GaussianScoring:
         frame: Any = read_numbers(rows, missing=missing, purpose=type(scoring.score).__name__)
         terms = predict_gaussian(families, read_gaussian(scoring), frame[scoring.names].to_numpy(dtype=float).T)
     else:

@@ -23,7 +23,7 @@ from pgmx.plotting.reports.tables import (
     to_text,
 )
 from pgmx.plotting.series_graphs import read_number
-from pgmx.plotting.strengths import read_strengths, take_strengths
+from pgmx.plotting.strengths import name_share, read_strengths, take_strengths
 
 _PACKAGES = ("pgmx", "pgmpy", "numpy", "scipy", "scikit-learn", "networkx")
 _FIGURES = (
@@ -81,6 +81,7 @@ class Facts:
     of_variable: dict[int, list[Table]] = field(default_factory=dict)
     of_edge: dict[int, list[Table]] = field(default_factory=dict)
     of_series: bool = False
+    share: str = ""  # what the confidence of an edge is
 
     @property
     def is_directed(self) -> bool:
@@ -105,6 +106,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     name = type(source).__name__
     facts = Facts(title or f"{name}: learned graph" if is_learner else title or name, names, edges, kinds)
     facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
+    facts.share = name_share(strengths)
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
     facts.variables, n_rows = describe_rows(rows, names, model, **reading)
@@ -388,10 +390,15 @@ def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[
     if facts.of_edge:
         notes.append("Strength is the Frobenius norm of an edge's log-potentials after double centring.")
     if any(edge.confidence is not None for edge in facts.edges):
-        notes.append("Confidence is the share of resamples of the rows in which the edge was learned.")
+        notes.append(
+            "Confidence is the probability that the two variables are joined, given the data and the prior."
+            if facts.share == "probability"
+            else "Confidence is the share of resamples of the rows in which the edge was learned."
+        )
     isolated = len(facts.names) - len({v for edge in chosen for v in (edge.u, edge.v)})
     if isolated:
-        notes.append(f"{isolated} of {len(facts.names)} variables have no edge.")
+        verb = "has" if isolated == 1 else "have"
+        notes.append(f"{isolated} of {len(facts.names)} variables {verb} no edge.")
     if budget.n_left_out:
         notes.append(f"{budget.n_left_out} tables of parameters are too large for this page: see the model.")
     return notes

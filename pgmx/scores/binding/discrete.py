@@ -87,7 +87,7 @@ class DiscreteScoring(TableMixin, PriorMixin):
         if families is not None or self.weights is not None:
             return self.make_scorer(weights=self.weights, families=families, **options)
         pairs = None if self._pairs is None else self._pairs()
-        if pairs is None:
+        if pairs is None and not self.table.has_views:
             pairs = pair_counts(self.table, n_jobs=n_jobs)
             self._pairs = None if pairs is None else ref(pairs)
         need = estimate_memory(self.table.n_rows, self.table.cardinalities, kept_memory=0)

@@ -1,9 +1,9 @@
 """Scores of data in which variables were set: the family of a variable does not count the rows in which it was set.
 
 This is the score of Cooper and Yoo (1999) for perfect interventions, in which the parents of a variable that is set do
-not act. The rows that remain are the same for all families of a variable. Local discrete rows without weights are
-masked in the kernel. For all other data a score is bound to each set of rows. A parameter costs as much as for all
-rows, as in the BIC of Hauser and Buehlmann (2012).
+not act. The rows that remain are the same for all families of a variable. The kernels mask local discrete rows without
+weights, and leave local continuous rows out of the moments of all rows. For other data and for BGe, a score is bound to
+each set of rows. A parameter costs as much as for all rows, as in the BIC of Hauser and Buehlmann (2012).
 
 References: G. F. Cooper and C. Yoo (1999), Causal discovery from a mixture of experimental and observational data, UAI.
 A. Hauser and P. Buehlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
@@ -13,7 +13,7 @@ directed acyclic graphs, Journal of Machine Learning Research 13, 2409-2464.
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pgmx._ext._scorer import JoinedScorer, Scorer
 from pgmx.checks import caller_level, join_names
 from pgmx.data import NumericTable
 from pgmx.data.weights import Interventions, to_repetitions
-from pgmx.models import ConditionalGaussianNetwork
+from pgmx.models import ConditionalGaussianNetwork, fit_linear_gaussian
 from pgmx.models.bayesian.networks import join_families
 from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring
@@ -29,8 +29,13 @@ from pgmx.scores.binding.scoring import PriorMixin, Scoring
 from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.discrete.base import RowMasks
 from pgmx.scores.gains import FamilyBounds, GainSource
+from pgmx.scores.gaussian.bge import BGe
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.moments import merge_moments
+
+#: If the variance of a column in the rows of a family is a smaller share of its variance in all rows, the difference of
+#: the moments would lose more than four digits.
+LEAST_VARIANCE = 1e-4
 
 
 def bind_interventions(plain: Any, interventions: Interventions, weights: np.ndarray | None) -> Scoring:
@@ -44,6 +49,10 @@ def bind_interventions(plain: Any, interventions: Interventions, weights: np.nda
     whole = plain if weights is None else plain.reweight(weights)
     if type(whole) is DiscreteScoring and not whole.table.is_remote:
         return MaskedScoring(plain, whole, interventions, weights)
+    if type(whole) is GaussianScoring:
+        left_out = _leave_rows_out(whole, interventions)
+        if left_out is not None:
+            return MaskedGaussianScoring(plain, whole, interventions, weights, left_out)
     return GroupedScoring(plain, whole, interventions, weights)
 
 
@@ -60,7 +69,7 @@ def warn_of_set_variables(interventions: Interventions, names: Sequence) -> None
 
 
 class _Intervened:
-    """What both kinds of scores share: the interventions, the arcs that they exclude, parameters, other weights."""
+    """What these scores share: the interventions, the parameters of networks, other weights."""
 
     interventions: Interventions
     plain: Any
@@ -77,14 +86,8 @@ class _Intervened:
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs for which the score is defined: none to a variable that was set in every row."""
-        mask = self.whole.arc_mask
-        if not len(self.interventions.always_set):
-            return mask
-        n = len(self.names)
-        mask = np.ones((n, n), dtype=np.uint8) if mask is None else mask.copy()
-        mask[self.interventions.always_set] = 0
-        return mask
+        """The arcs for which the score is defined; None for all."""
+        return self.whole.arc_mask
 
     @property
     def edge_price(self) -> EdgePrice | None:
@@ -149,6 +152,92 @@ class MaskedScoring(_Intervened, DiscreteScoring):
     def __getstate__(self) -> dict[str, Any]:
         state = DiscreteScoring.__getstate__(self)
         return {name: value for name, value in state.items() if name != "groups"}
+
+
+class LeftOut(NamedTuple):
+    """The rows that Gaussian families leave out, see `pgmx._ext._gaussian`."""
+
+    group_of: np.ndarray
+    rows: np.ndarray
+    members: np.ndarray
+    ends: np.ndarray
+    n_kept: np.ndarray
+    means: np.ndarray
+    scales: np.ndarray
+
+
+def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> LeftOut | None:
+    """Return what the kernel needs to leave rows out of all moments, or None if it cannot, or would lose digits."""
+    if scoring.rows is None or isinstance(scoring.rows, NumericTable) or scoring.collinearity is not None:
+        return None
+    if isinstance(scoring.score, BGe) or not type(scoring.score).is_compiled():
+        return None
+    masks, group_of = interventions.group_children()
+    set_of_row = interventions.set_of_row
+    chosen = np.flatnonzero(interventions.targets.any(axis=1)[set_of_row])
+    total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
+    weights = None if scoring.weights is None else np.asarray(scoring.weights, dtype=np.float64)[chosen]
+    rows = (np.asarray(scoring.rows, dtype=np.float64)[chosen] - scoring.moments.mean) / scale
+    roots = np.ones(len(chosen)) if weights is None else np.sqrt(weights)
+    rows *= roots[:, None]
+    members, n_kept, means, scales = [], [], [], []
+    for mask in masks:
+        left = np.flatnonzero(~mask[set_of_row[chosen]])
+        own = rows[left]
+        n = total - float((roots[left] ** 2).sum())
+        mean = -(roots[left] @ own) / n if n > 0 else np.zeros(own.shape[1])
+        variance = (total - np.einsum("ij,ij->j", own, own)) / max(n, 1.0) - mean**2
+        if n < 2 or not variance.min() > LEAST_VARIANCE:
+            return None
+        members.append(left)
+        n_kept.append(n)
+        means.append(mean)
+        scales.append(np.sqrt(variance))
+    if not members:
+        return None
+    ends = np.cumsum([0, *map(len, members)])
+    return LeftOut(group_of, rows, np.concatenate(members), ends, np.array(n_kept), np.array(means), np.array(scales))
+
+
+class MaskedGaussianScoring(_Intervened, GaussianScoring):
+    """A Gaussian score over local rows; the kernel leaves rows out of the moments of all."""
+
+    def __init__(
+        self,
+        plain: GaussianScoring,
+        whole: GaussianScoring,
+        interventions: Interventions,
+        weights: np.ndarray | None,
+        left_out: LeftOut,
+    ):
+        options: dict[str, Any] = {"weights": whole.weights, "sample_moments": whole.moments}
+        GaussianScoring.__init__(self, whole.score, whole.rows, whole.structure_prior, **options)
+        self._set_interventions(plain, whole, interventions, weights)
+        self.left_out = left_out
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return the compiled scorer."""
+        options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree, "names": self.names}
+        return self.score.make_scorer(
+            self.moments, self.parameter_cost, collinearity=None, left_out=self.left_out, **options
+        )
+
+    def model(self, edges: list, **prior: float | None) -> Any:
+        """Return the linear Gaussian network; the rows of a family are those of its child."""
+        values, networks = np.asarray(self.whole.rows, dtype=np.float64), []
+        for child, group in enumerate(self.group_of.tolist()):
+            family = [child, *sorted(tail for tail, head in edges if head == child)]
+            kept = np.ones(len(values), dtype=bool) if group < 0 else self._select_rows(self.masks[group])
+            weights = None if self.whole.weights is None else self.whole.weights[kept]
+            arcs = [(k, 0) for k in range(1, len(family))]
+            names = [self.names[v] for v in family]
+            networks.append(fit_linear_gaussian(moments(values[kept][:, family], weights), names, arcs))
+        return join_families(networks, self.names, edges)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return GaussianScoring.__getstate__(self)
 
 
 class GroupedScoring(_Intervened, PriorMixin):

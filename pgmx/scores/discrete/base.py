@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx._ext import _counts, _families, _weighted
+from pgmx._ext import _families, _weighted
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
@@ -76,9 +76,12 @@ class RowMasks(NamedTuple):
     @classmethod
     def pack(cls, sets: Iterable[np.ndarray], mask_of: np.ndarray) -> "RowMasks":
         """Return masks of sets of rows, each bool (N,)."""
-        cards = np.array([2], dtype=np.int64)
-        planes = [_counts.pack_planes(rows.astype(np.uint8)[None], cards)[0][1] for rows in sets]
-        return cls(np.stack(planes), np.asarray(mask_of, dtype=np.int64))
+        # as planes are: row i is bit i % 64 of word i // 64, and the number of words is a multiple of 8
+        packed = [np.packbits(rows, bitorder="little") for rows in sets]
+        planes = np.zeros((len(packed), -(-len(packed[0]) // 64) * 64), dtype=np.uint8)
+        for plane, bits in zip(planes, packed, strict=True):
+            plane[: len(bits)] = bits
+        return cls(planes.view("<u8").astype(np.uint64, copy=False), np.asarray(mask_of, dtype=np.int64))
 
 
 def family_scorer(
@@ -156,6 +159,9 @@ def family_scorer(
         return _weighted.WeightedFamilyScorer(
             table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
         )
+    elif table.has_views:
+        views = table.view_columns()
+        return _families.FamilyScorer(cardinalities=table.cardinalities, memory=memory, **views, **options)
     else:
         codes, planes = table.codes, table.planes
         options |= {} if rows is None else rows._asdict()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import zip_longest
 from math import inf
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from pgmx.search.posterior.chains import (
     RECORDS,
     ChainSampler,
     SampledPosterior,
+    choose_betas,
     draw_word,
     make_kernel,
 )
@@ -35,14 +37,19 @@ from pgmx.search.posterior.sampled import SampledDags
 #: Variables added greedily to the candidates, in addition to the neighbours in the first graph.
 GREEDY_ADDITIONS = 4
 
-#: Probability from which a variable enters the candidates, and the number of times that candidates are replaced.
-ENTERS, REPLACEMENTS = 0.002, 2
+#: Probability from which a variable enters the candidates.
+ENTERS = 0.002
 
-#: Least gain of a move of the search for the first graph.
-LEAST_GAIN = 1e-4
+#: First graphs, of searches with other orders of ties; and the numbers of times that the candidates of each of them,
+#: and of all together, are replaced.
+FIRST_GRAPHS, REPLACEMENTS, REPLACEMENTS_OF_ALL = 3, 2, 2
 
-#: Blocks of steps of a pilot chain over orders, and then over the chosen target; and its graphs that are not used.
-PILOT_WARM_UP, PILOT_PIECES, PILOT_BURN_IN = 2, 4, RECORDS // 4
+#: Least gain of a move of the search for the first graph, and the number of parents whose mean price under the prior is
+#: the price of an edge.
+LEAST_GAIN, PRICED = 1e-4, 4
+
+#: Steps of a pilot chain per temperature, before its records and again with them; and its graphs that are not used.
+PILOT_STEPS, PILOT_BURN_IN = PIECE, RECORDS // 4
 
 #: Graphs from which the mass outside the candidates is estimated at the end.
 OUTSIDE_GRAPHS = 400
@@ -56,19 +63,39 @@ class Start(NamedTuple):
     n_levels: int
 
 
+class Trial(NamedTuple):
+    """Candidates, the best first, their tables with the number of complete levels, and what a pilot chain found.
+
+    ``weights[child, parent]`` are probabilities of arcs, also of those from outside the candidates; `order` is the last
+    order, `log_weight` the mean log-weight of orders.
+    """
+
+    ranked: list[list[int]]
+    tables: FamilyTables
+    n_levels: int
+    weights: np.ndarray
+    order: np.ndarray
+    log_weight: float
+
+
 def find_first_graph(
     scoring: Scoring,
     constraints: EdgeConstraints,
+    log_prior: np.ndarray,
+    number: int,
     *,
     max_indegree: int,
-    permutation: np.ndarray,
-    seed: int,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Return the arcs (tail, head), int64 (m, 2), of the best graph of a thorough search."""
+    """Return the arcs (tail, head), int64 (m, 2), of the best graph of a thorough search.
+
+    Searches of different numbers break ties in different orders. An edge has its mean price under the prior.
+    """
     n = constraints.n
     limits = ClimbLimits(epsilon=LEAST_GAIN, max_iter=inf, max_indegree=max_indegree, tabu_length=0, patience=0)
     run = Run(SearchProgress)
+    priced = max(min(PRICED, max_indegree, n - 1), 1)
+    price = float(log_prior[priced] - log_prior[0]) / priced if n > 1 else 0.0
     make_gains = partial(
         scoring.gains, allowed=constraints.allowed, max_indegree=max_indegree, deadline=run.deadline, n_jobs=n_jobs
     )
@@ -76,10 +103,10 @@ def find_first_graph(
         n=n,
         make_source=CachedSources(make_gains),
         limits=limits,
-        permutation=permutation,
+        permutation=np.random.default_rng(number).permutation(n),
         start=constraints.required,
         required=constraints.required,
-        bonus=scoring.bonus,
+        bonus=(price, -price, 0.0),
         bounds=scoring.bounds,
     )
     state = problem.make_state()
@@ -91,7 +118,7 @@ def find_first_graph(
             climb(state, tracker, make_source=problem.make_source, n_threads=n_threads)
 
     with suppress(StopSearch):
-        search_thoroughly(problem, state, tracker, climb_first, seed=seed, n_jobs=n_jobs)
+        search_thoroughly(problem, state, tracker, climb_first, seed=number, n_jobs=n_jobs)
     tracker.recall()
     return tracker.best_edges(state)
 
@@ -133,21 +160,17 @@ def to_choices(allowed: ParentChoices, ranked: list[list[int]]) -> ParentChoices
     return ParentChoices(allowed.required, [np.array(sorted(free), dtype=np.int32) for free in ranked])
 
 
-def replace_candidates(
-    ranked: list[list[int]], choices: ParentChoices, shares: np.ndarray, outside: np.ndarray
-) -> list[list[int]]:
-    """Return candidates with the least used ones replaced by variables of more mass.
+def pool_candidates(rankings: list[list[list[int]]], weights: np.ndarray) -> list[list[int]]:
+    """Return the candidates of largest weight, ``weights[child, parent]``, as many as in each of the rankings.
 
-    ``shares[child, k]`` are the shares of DAGs with candidate k as a parent, ``outside[child, parent]`` the
-    probabilities of other parents. Candidates of equal shares keep their order.
+    Candidates of equal weights keep their order in the rankings; other variables enter with the least probability.
     """
-    replaced = []
-    for v, old in enumerate(ranked):
-        weights = dict(zip(choices.candidates[v].tolist(), shares[v].tolist(), strict=False))
-        new = [int(u) for u in np.argsort(-outside[v], kind="stable")[: len(old)] if outside[v, u] > ENTERS]
-        weights |= {u: float(outside[v, u]) for u in new}
-        replaced.append(sorted([*old, *new], key=lambda u: -weights[u])[: len(old)])
-    return replaced
+    pooled = []
+    for v, old in enumerate(rankings[0]):
+        ranked = [u for tier in zip_longest(*(ranking[v] for ranking in rankings)) for u in tier if u is not None]
+        new = np.flatnonzero(weights[v] > ENTERS).tolist()
+        pooled.append(sorted(dict.fromkeys([*ranked, *new]), key=lambda u, v=v: -weights[v, u])[: len(old)])
+    return pooled
 
 
 def score_tables(
@@ -183,55 +206,87 @@ def merge_tables(old: FamilyTables, new: FamilyTables, choices: ParentChoices, c
     )
 
 
-def run_pilot(tables: FamilyTables, order: np.ndarray, *, over_dags: bool, word: int) -> tuple[np.ndarray, SampledDags]:
-    """Return shares of arcs, (n, K), and graphs of a short chain."""
-    n = tables.n
-    kernel = make_kernel(tables, order[None], [1.0], over_dags=over_dags, word=word)
-    kernel.warm_up(PILOT_WARM_UP * PIECE, np.empty(RECORDS))
-    arcs, graphs = np.empty((n, kernel.n_candidates)), np.empty((RECORDS, n), dtype=np.uint16)
-    kernel.run(PILOT_PIECES * PIECE, arcs, np.empty(RECORDS), graphs)
-    return arcs, SampledDags.from_sets(graphs[PILOT_BURN_IN:].astype(np.uint32), tables.choices)
+class CandidateSearch:
+    """Candidates from the data alone: those of several first graphs, pooled, and replaced after pilot chains."""
 
+    def __init__(self, outside: OutsideMass, most: int, is_over: Callable[[], bool]):
+        self.outside, self.most, self.is_over = outside, most, is_over
+        self.allowed = outside.allowed
 
-def prepare_chains(
-    outside: OutsideMass, edges: np.ndarray, most: int, *, over_dags: bool, seed: int, is_over: Callable[[], bool]
-) -> Start:
-    """Return the tables and the first order of chains: that of a graph, whose arcs are `edges`.
+    def search(self, find_graph: Callable[[int], np.ndarray]) -> Start:
+        """Return the tables and the first order of chains; ``find_graph(number)`` returns the arcs of a first graph."""
+        trials: list[Trial] = []
+        for number in range(FIRST_GRAPHS):
+            edges = find_graph(number)
+            order = sort_topologically(self.allowed.n, edges, np.arange(self.allowed.n))
+            ranked = rank_candidates(self.outside.source, self.allowed, edges, self.most)
+            scored = self._rescore(ranked, trials[0]) if trials else self._score(to_choices(self.allowed, ranked))
+            if scored is None:
+                break
+            if not trials and (np.array_equal(scored[0].choices.sizes, self.allowed.sizes) or self.is_over()):
+                return Start(scored[0], order, scored[1])
+            trials.append(self._run_pilot(ranked, *scored, order))
+            for _ in range(REPLACEMENTS):
+                trials[-1] = self._replace(trials[-1:])
+        for _ in range(REPLACEMENTS_OF_ALL):
+            trials = [self._replace(trials)]
+        return Start(trials[0].tables, trials[0].order, trials[0].n_levels)
 
-    If not all allowed parents can be candidates, pilot chains show which of the others have more mass.
-    """
-    allowed, source, prior = outside.allowed, outside.source, outside.log_prior
-    score = partial(score_tables, source, log_prior=prior, max_indegree=outside.max_indegree, is_over=is_over)
-    order = sort_topologically(allowed.n, edges, np.arange(allowed.n))
-    ranked = rank_candidates(source, allowed, edges, most)
-    choices = to_choices(allowed, ranked)
-    tables, n_levels = score(choices)
-    is_all = np.array_equal(choices.sizes, allowed.sizes)
-    for number in range(0 if is_all else REPLACEMENTS):
-        if is_over():
-            break
-        shares, graphs = run_pilot(tables, order, over_dags=over_dags, word=draw_word(seed, -1 - number & 0xFFFF))
-        ranked = replace_candidates(ranked, choices, shares, outside.estimate(graphs, choices))
-        new = to_choices(allowed, ranked)
-        changed = np.array([not np.array_equal(*pair) for pair in zip(choices.candidates, new.candidates, strict=True)])
-        if not changed.any():
-            break
-        none = np.empty(0, dtype=np.int32)
+    def _score(self, choices: ParentChoices) -> tuple[FamilyTables, int]:
+        source, prior, most = self.outside.source, self.outside.log_prior, self.outside.max_indegree
+        return score_tables(source, choices, prior, max_indegree=most, is_over=self.is_over)
+
+    def _rescore(self, ranked: list[list[int]], old: Trial) -> tuple[FamilyTables, int] | None:
+        """Return tables of other candidates; those of variables that keep theirs are used again. None if time ends."""
+        new, none = to_choices(self.allowed, ranked), np.empty(0, dtype=np.int32)
+        pairs = zip(old.tables.choices.candidates, new.candidates, strict=True)
+        changed = np.array([not np.array_equal(*pair) for pair in pairs])
         scored = [free if is_changed else none for free, is_changed in zip(new.candidates, changed, strict=True)]
-        part, n_levels_now = score(ParentChoices(new.required, scored))
-        if n_levels_now < min(n_levels, int(max(map(len, scored))) + 1):
-            break
-        tables, choices = merge_tables(tables, part, new, changed), new
-    return Start(tables, order, n_levels)
+        part, n_levels = self._score(ParentChoices(new.required, scored))
+        if n_levels < min(old.n_levels, int(max(map(len, scored))) + 1):
+            return None
+        return merge_tables(old.tables, part, new, changed), old.n_levels
+
+    def _run_pilot(self, ranked: list[list[int]], tables: FamilyTables, n_levels: int, order: np.ndarray) -> Trial:
+        """Run a short chain over orders, which mixes faster than one over DAGs."""
+        n, betas = tables.n, choose_betas(tables.n)
+        kernel = make_kernel(tables, np.tile(order, (len(betas), 1)), betas, over_dags=False, word=draw_word(0, n))
+        kernel.warm_up(len(betas) * PILOT_STEPS, np.empty(RECORDS))
+        arcs, trace, graphs = np.empty((n, kernel.n_candidates)), np.empty(RECORDS), np.empty((RECORDS, n), np.uint16)
+        kernel.run(len(betas) * PILOT_STEPS, arcs, trace, graphs)
+        drawn = SampledDags.from_sets(graphs[PILOT_BURN_IN:].astype(np.uint32), tables.choices)
+        weights = self.outside.estimate(drawn, tables.choices)
+        for v, free in enumerate(tables.choices.candidates):
+            weights[v, free] = arcs[v, : len(free)]
+        return Trial(
+            ranked,
+            tables,
+            n_levels,
+            weights,
+            kernel.get_state()[0][0].astype(np.int64),
+            float(trace.mean() + tables.offsets.sum()),
+        )
+
+    def _replace(self, trials: list[Trial]) -> Trial:
+        """Return the best trial with candidates of more weight in any of the trials, after another pilot chain."""
+        trials = sorted(trials, key=lambda trial: -trial.log_weight)
+        best = trials[0]
+        ranked = pool_candidates(
+            [trial.ranked for trial in trials], np.max([trial.weights for trial in trials], axis=0)
+        )
+        if all(set(new) == set(old) for new, old in zip(ranked, best.ranked, strict=True)) or self.is_over():
+            return best
+        scored = self._rescore(ranked, best)
+        return best if scored is None else self._run_pilot(ranked, *scored, best.order)
 
 
 class ChainFit:
     """One fit by chains: candidates, tables and the first order, then the chains; with the checkpoint of a run.
 
-    `find_graph` returns the arcs of the first graph. The other options are those of `ChainSampler`.
+    ``find_graph(number)`` returns the arcs of a first graph. The other options are those of `ChainSampler`.
     """
 
-    def __init__(self, outside: OutsideMass, find_graph: Callable[[], np.ndarray], *, most: int, **options: Any):
+    def __init__(self, outside: OutsideMass, find_graph: Callable[[int], np.ndarray], *, most: int, **options: Any):
         self.outside, self.find_graph, self.most, self.options = outside, find_graph, most, options
         #: Number of levels of the tables.
         self.n_levels = 0
@@ -239,7 +294,10 @@ class ChainFit:
     def sample(self, run: Run) -> ChainSampler:
         """Return the chains after they have run to the end, or to a limit."""
         snapshot = run.restore()
-        start = self._prepare(run) if snapshot is None else self._read_start(snapshot)
+        if snapshot is None:
+            start = CandidateSearch(self.outside, self.most, run.is_over).search(self.find_graph)
+        else:
+            start = self._read_start(snapshot)
         self.n_levels = start.n_levels
         sampler = ChainSampler(start.tables, start.order, **self.options)
         if snapshot is not None:
@@ -247,12 +305,6 @@ class ChainFit:
         written = self._pack_start(start)
         sampler.sample(run, lambda state: run.save({**written, **state}))
         return sampler
-
-    def _prepare(self, run: Run) -> Start:
-        over_dags, seed = self.options["over_dags"], self.options["seed"]
-        return prepare_chains(
-            self.outside, self.find_graph(), self.most, over_dags=over_dags, seed=seed, is_over=run.is_over
-        )
 
     def estimate_outside(self, posterior: SampledPosterior) -> np.ndarray:
         """Return the probabilities of arcs from outside the candidates, (n, n) ``[child, parent]``."""

@@ -74,6 +74,11 @@ def make_kernel(
     )
 
 
+def choose_betas(n: int) -> Sequence[float]:
+    """Return the inverse temperatures of chains of n variables."""
+    return BETAS if n > PLAIN_VARIABLES else BETAS[:1]
+
+
 def list_required(choices: ParentChoices) -> np.ndarray:
     """Return the required arcs (tail, head), int64 (m, 2)."""
     pairs = [(tail, head) for head, tails in enumerate(choices.required) for tail in tails.tolist()]
@@ -240,7 +245,7 @@ class ChainSampler:
         n_jobs: int | None = None,
     ):
         n, required = tables.n, list_required(tables.choices)
-        betas = BETAS if n > PLAIN_VARIABLES else BETAS[:1]
+        betas = choose_betas(n)
         self.tables, self.r_hat, self.n_jobs = tables, r_hat, n_jobs
         self.warm_up = WARM_UP if len(betas) == 1 else WARM_UP_TEMPERED
         self.is_fixed = n_steps is not None

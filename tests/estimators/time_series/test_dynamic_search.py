@@ -24,7 +24,7 @@ def edges_of(learner):
 
 
 def test_best_of_all_networks_of_discrete_variables(seed):
-    panel = draw_panel(seed)
+    panel = draw_panel(seed, n_groups=6, n_times=25)
     lagged = lag_frame(panel.drop(columns="t"), 1, "id", ["s"])
     score, edges = best_transition(lagged, "abc", discrete_bic, {"a": 3, "b": 3, "c": 3, "s": 2}, static=["s"])
     learner = DynamicBayesianNetworkSearch(groups="id", static_columns=["s"], strategy="exact").fit(

@@ -1,29 +1,45 @@
 """The columns of series as a score reads them, at all lags: coded if they are discrete, numeric if not."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pgmx.data import DiscreteTable, Frame
+from pgmx.data.declared_states import check_state_names
 from pgmx.data.series import LaggedSeries
 from pgmx.data.series.lagged import Node
+from pgmx.data.series.shifted import RowLanes, ShiftedTable
 from pgmx.models.time_series.dynamic.columns import name_column
 from pgmx.scores.registry import check_score_name, find_score, name_default
+
+#: Columns that are coded together: the codes of all are not in memory twice.
+_BLOCK = 32
 
 
 @dataclass(frozen=True, eq=False)
 class LaggedColumns:
-    """The discrete columns of series as a coded table, None without any, and the numeric ones as float64 (n_rows,)."""
+    """The columns of series: discrete ones coded, numeric ones as float64 (n_rows,).
+
+    If all are discrete, without weights and marks of missing values, they are in lanes, and are not copied per lag.
+    """
 
     series: LaggedSeries
     coded: DiscreteTable | None
     numbers: dict[Hashable, np.ndarray]
+    lanes: RowLanes | None = None
 
     @classmethod
     def read(
-        cls, series: LaggedSeries, scoring_method: str | None, *, state_names: Any, missing: str, n_jobs: int | None
+        cls,
+        series: LaggedSeries,
+        scoring_method: str | None,
+        *,
+        state_names: Any,
+        missing: str,
+        n_jobs: int | None,
+        weighted: bool,
     ) -> Self:
         """Read the columns as the score needs them; raise naming columns that it cannot use.
 
@@ -37,15 +53,34 @@ class LaggedColumns:
             return cls(series, None, series.read_numbers(series.names))
         numeric = floats if kind == "mixed" else ()
         discrete = [name for name in series.names if name not in numeric]
+        if not numeric and not weighted and (missing != "pairwise" or not frame.missing_columns()):
+            check_state_names(state_names or {}, series.names)
+            lanes = RowLanes(series.n_rows, series.lags)
+            lanes.fill(_code_in_blocks(series, state_names or {}, missing, n_jobs), frame.n_columns)
+            return cls(series, None, {}, lanes)
         coded = series.code(discrete, state_names, missing, n_jobs) if discrete else None
         return cls(series, coded, series.read_numbers(numeric) if numeric else {})
 
     def take(self, nodes: Sequence[Node], rows: np.ndarray) -> DiscreteTable | Frame:
         """Return the columns at their lags before `rows`, named as a dynamic network names them."""
         labels = [self.label(node) for node in nodes]
+        if self.lanes is not None:
+            table = self.lanes.table
+            assert table is not None
+            ids = [table.index(name) for name, _ in nodes]
+            codes = [self.lanes.take(v, 0)[rows - lag] for v, (_, lag) in zip(ids, nodes, strict=True)]
+            return DiscreteTable._from_parts(tuple(labels), tuple(table.states[v] for v in ids), np.array(codes))
         if not self.numbers and self.coded is not None:
             return self.series.take_codes(self.coded, nodes, labels, rows)
         return self.series.take_columns(self.coded, self.numbers, nodes, labels, rows)
+
+    def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> DiscreteTable | Frame:
+        """Return the same; discrete columns without marks of missing values are views of the rows."""
+        if self.lanes is None:
+            return self.take(nodes, rows)
+        assert self.lanes.table is not None
+        sources = [(self.lanes.table.index(name), lag) for name, lag in nodes]
+        return ShiftedTable([self.label(node) for node in nodes], self.lanes, sources, rows, n_children)
 
     def label(self, node: Node) -> Hashable:
         """Return the name of a column of the lagged table."""
@@ -56,3 +91,12 @@ class LaggedColumns:
         """Return the names of the numeric columns that hold one value at their lags before `rows`."""
         numeric = [(name, lag) for name, lag in nodes if name in self.numbers]
         return [self.label((name, lag)) for name, lag in numeric if np.ptp(self.numbers[name][rows - lag]) == 0]
+
+
+def _code_in_blocks(
+    series: LaggedSeries, state_names: Mapping, missing: str, n_jobs: int | None
+) -> Iterator[DiscreteTable]:
+    """Yield the coded columns in their order, some at a time."""
+    for first in range(0, len(series.names), _BLOCK):
+        names = series.names[first : first + _BLOCK]
+        yield series.code(names, {name: state_names[name] for name in names if name in state_names}, missing, n_jobs)

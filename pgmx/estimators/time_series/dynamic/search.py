@@ -243,7 +243,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         **{
             name: constraint
             for name, constraint in HillClimbSearch._parameter_constraints.items()
-            if name != "n_em_restarts"
+            if name not in ("n_em_restarts", "interventions")
         },
         "scoring_method": [str, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
@@ -406,11 +406,16 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         nodes = opened.nodes
         weights = None if sample_weight is None else _spread_weights(sample_weight, opened)
         columns = LaggedColumns.read(
-            opened, self.scoring_method, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
+            opened,
+            self.scoring_method,
+            state_names=self.state_names,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+            weighted=weights is not None,
         )
         self.nodes_, self._n_series = nodes, len(opened.series)
         rows = opened.targets
-        run = super()._fit(columns.take(nodes, rows), None if weights is None else weights[rows])
+        run = super()._fit(columns.shift(nodes, rows, self._n_series), None if weights is None else weights[rows])
         self.history_["score"] = self.history_["score"] - self._past_score
         self.n_rows_, self.n_groups_ = len(rows), len(opened.keys)
         self._static = opened.static
