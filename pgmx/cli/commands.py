@@ -121,6 +121,7 @@ def learn(source, **options):
       pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
       pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
       pgmx learn sales.csv --method lds --lags 2 --time-column month --intercept --out sales.npz --plot sales.svg
+      pgmx learn panel.csv --method dynamic --time t --groups id --lags 2 --static sex --out panel.json
       pgmx learn sales.csv --method lds --select cv --seasonal-period 12 --exogenous-columns price --time-column month
 
     \b
