@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.fitted import get_series_graph
 from pgmx.plotting.draw import index_graph, is_pag
 from pgmx.plotting.reports.tables import (
     Budget,
@@ -138,9 +139,7 @@ def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
             return graph, getattr(source, "model_", None), []
         except (FileNotFoundError, MemoryError, ValueError) as error:
             return graph, None, [f"Parameters are left out: {to_text(str(error))}"]
-    if hasattr(source, "coef") and hasattr(source, "to_networkx"):
-        return source.to_networkx(), source, []
-    return source, source, []
+    return get_series_graph(source), source, []
 
 
 # ---- edges ----
