@@ -12,15 +12,17 @@ sums to 1 over the orders of G, so that the marginal over DAGs is w(G), without 
  2. A move of the chain over orders, then new parents for exactly the variables whose preceding candidates changed. The
     set of these is the same for the reverse move, and other families keep their probability: the proposal is reversible
     for Z(<)^beta P(G | <), hence accepted with min(1, q' / q).
- 3. The order is drawn from q, accepted with min(1, (Z' / Z)^(beta - 1)).
+ 3. Random covered arcs u -> v, where v has the parents of u and u, are reversed, accepted with min(1, w' / w): a walk
+    through equivalent DAGs, reversible for w(G). Then the order is drawn from q; both are accepted with
+    min(1, (Z' / Z)^(beta - 1)).
 Temperatures: replicas have the target Z(<)^(beta - 1) w(G) q(< | G), equal to the above for beta = 1. Neighbours
 exchange states with min(1, (Z' / Z)^(beta - beta')). Only the replica of the first beta is recorded.
 Cost of a step: the Gibbs move visits the candidates of a variable and the variables that have it as a candidate, with
 one look-up of a sum each; a_i changes only between the positions that moved. Drawing parents walks along the sets by
 decreasing weight.
 Thread-safety: an object serves one thread; objects share the tables, which they only read.
-References: Friedman & Koller (2003), Machine Learning 50, 95-125 (orders); Koivisto & Sood (2004), Journal of Machine
-Learning Research 5, 549-573 (sums). The chain over pairs is new here.
+References: Chickering (1995), UAI, 87-98 (covered arcs); Friedman & Koller (2003), Machine Learning 50, 95-125; Koivisto
+& Sood (2004), Journal of Machine Learning Research 5, 549-573 (sums). The chain over pairs is new here.
 """
 
 from libc.math cimport expm1
@@ -47,6 +49,13 @@ def list_by_row(mask):
     """Return the columns of the true elements row by row, and where each row begins, int32."""
     columns, ends = np.nonzero(mask)[1], np.cumsum(mask.sum(axis=1))
     return np.append(columns, 0).astype(np.int32), np.append(0, ends).astype(np.int32)
+
+
+def list_places(sets, offsets, first):
+    """Return the position among all sets of each mask of each variable, int32, and -1 of masks that are not listed."""
+    places = np.full(first[-1], -1, dtype=np.int32)
+    places[np.repeat(first[:-1], np.diff(offsets)) + np.asarray(sets)] = np.arange(len(sets))
+    return places
 
 
 cdef class OrderChain:
@@ -119,6 +128,7 @@ cdef class OrderChain:
         c.own_bit, c.child_bit = <int8_t *>self.keep(own), <int8_t *>self.keep(own.T.copy())
         c.children, c.first_child = self.keep_int(children), self.keep_int(first_child)
         c.forced, c.first_forced = self.keep_int(forced), self.keep_int(first_forced)
+        c.place_of = <int32_t *>self.keep(list_places(sets, offsets, first) if over_dags else np.zeros(1, np.int32))
         best = np.repeat(np.asarray(scores)[np.asarray(offsets)[:n]], np.diff(offsets))
         c.weights = <double *>self.keep(np.exp(np.asarray(scores) - best))
         c.logs = <double *>self.keep(np.log(np.maximum(np.arange(n + 2), 1)))
@@ -130,6 +140,8 @@ cdef class OrderChain:
         c.diff, c.adjusted, c.passed = self.make_int(n + 3), self.make_int(n + 3), self.make_int(n)
         c.pending, c.ready, c.first_edge = self.make_int(n), self.make_int(n), self.make_int(n)
         c.next_edge = self.make_int(n * self.n_candidates + len(forced))
+        c.edge_tail = self.make_int(n * self.n_candidates)
+        c.parents = <uint64_t *>self.keep(np.zeros(n * ((n + 63) // 64), dtype=np.uint64))
         c.edge_head = self.make_int(n * self.n_candidates + len(forced))
         c.segments = <Segment *>self.keep(np.zeros((n + 1) * sizeof(Segment) // 8 + 1))
         self.allocate(&c.spare)
@@ -297,7 +309,7 @@ cdef class OrderChain:
             return
         u = uniform(&self.chain.word)
         if u < NEW_ORDERS:
-            draw_order(&self.chain, s, beta)
+            draw_order(&self.chain, s, beta, is_first)
         elif u < NEW_ORDERS + NEW_FAMILIES:
             draw_families(&self.chain, s, is_first)
         else:

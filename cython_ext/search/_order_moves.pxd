@@ -40,6 +40,7 @@ cdef struct Chain:
     const uint32_t *sets
     const double *scores
     const int64_t *offsets      # of the sets of a variable
+    int32_t *place_of           # [first[v] + mask]: index of the set of v, -1 if it is not listed
     double *weights             # exp(score) relative to the largest of the variable
     int8_t *own_bit             # [x, y]: bit of y among the candidates of x, or NONE, or REQUIRED
     int8_t *child_bit           # [x, y]: bit of x among the candidates of y, or NONE, or REQUIRED
@@ -68,7 +69,9 @@ cdef struct Chain:
     int32_t *ready
     int32_t *first_edge
     int32_t *next_edge
+    int32_t *edge_tail
     int32_t *edge_head
+    uint64_t *parents
     Segment *segments
     State spare
 

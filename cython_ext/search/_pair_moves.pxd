@@ -1,8 +1,9 @@
 # Moves of a chain over pairs of an order and a DAG; see _order_chains.pyx.
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from _dag cimport set_bit
 from _order_moves cimport Chain, State, draw_below, draw_family, is_accepted, leave, propose, refresh, shift
 from _simd cimport pgmx_lowest_bit
 
@@ -147,7 +148,56 @@ cdef inline void restart(Chain *c, State *s, int v, int start) noexcept nogil:
     s.start[v] = start
 
 
-cdef inline void draw_order(Chain *c, State *s, double beta) noexcept nogil:
+cdef inline void reverse_covered(Chain *c, State *s, bint is_first) noexcept nogil:
+    # As many attempts as there are arcs to reverse a random one, which is possible without a cycle if its head has the
+    # parents of its tail besides the tail.
+    cdef Py_ssize_t n_words = (c.n + 63) // 64, v, u, k, w
+    cdef int n_edges = 0, _, e
+    cdef int64_t new_u, new_v
+    cdef int8_t bit_u, bit_v
+    cdef uint64_t rest
+    cdef uint64_t *own
+    cdef uint64_t *other
+    memset(c.parents, 0, c.n * n_words * sizeof(uint64_t))
+    for v in range(c.n):
+        own = c.parents + v * n_words
+        rest = c.sets[s.family[v]]
+        while rest:
+            c.edge_tail[n_edges] = c.candidates[v * c.n_candidates + pgmx_lowest_bit(rest)]
+            c.edge_head[n_edges] = <int>v
+            set_bit(own, c.edge_tail[n_edges])
+            rest &= rest - 1
+            n_edges += 1
+        for k in range(c.first_forced[v], c.first_forced[v + 1]):
+            set_bit(own, c.forced[k])
+    for _ in range(n_edges):
+        e = draw_below(c, n_edges)
+        u, v = c.edge_tail[e], c.edge_head[e]
+        own, other = c.parents + u * n_words, c.parents + v * n_words
+        bit_u, bit_v = c.own_bit[u * c.n + v], c.own_bit[v * c.n + u]
+        if bit_u < 0:
+            continue
+        w = 0
+        while w < n_words and own[w] | (<uint64_t>(u >> 6 == w) << (u & 63)) == other[w]:
+            w += 1
+        if w < n_words:
+            continue
+        new_u = c.place_of[c.first[u] + (c.sets[s.family[u]] | <uint32_t>1 << bit_u)]
+        new_v = c.place_of[c.first[v] + (c.sets[s.family[v]] & ~(<uint32_t>1 << bit_v))]
+        if new_u < 0 or new_v < 0 or not is_accepted(
+            c, c.scores[new_u] - c.scores[s.family[u]] + c.scores[new_v] - c.scores[s.family[v]]
+        ):
+            continue
+        if is_first:
+            leave(c, u, s.family[u])
+            leave(c, v, s.family[v])
+        s.family[u], s.family[v] = <int>new_u, <int>new_v
+        own[v >> 6] ^= <uint64_t>1 << (v & 63)
+        other[u >> 6] ^= <uint64_t>1 << (u & 63)
+        c.edge_tail[e], c.edge_head[e] = <int>v, <int>u
+
+
+cdef inline void draw_order(Chain *c, State *s, double beta, bint is_first) noexcept nogil:
     # Move 3.
     cdef Py_ssize_t n = c.n, i, k, v
     cdef int n_ready = 0, n_edges = 0, j, u, edge
@@ -156,6 +206,7 @@ cdef inline void draw_order(Chain *c, State *s, double beta) noexcept nogil:
     if beta < 1.0:
         memcpy(c.spare.order, s.order, (6 * n + 1) * sizeof(int))
         memcpy(c.spare.sums, s.sums, n * sizeof(double))
+    reverse_covered(c, s, is_first)
     for v in range(n):
         c.first_edge[v] = -1
     for v in range(n):

@@ -87,6 +87,34 @@ def make_feature_map(
     return FeatureMap(np.ascontiguousarray(frequencies), kinds, round_up(most, LANES))
 
 
+def map_rows(rows: np.ndarray, drawn: FeatureMap, n_components: int) -> np.ndarray:
+    """Return the features (m, P, length) of rows, as the compiled loop computes them."""
+    n_waves, d = int((drawn.kinds == 0).sum()), rows.shape[1]
+    ones = np.ones((len(rows), len(drawn.frequencies) - d))
+    angles = np.hstack([rows, ones]) @ drawn.frequencies
+    features = np.zeros((len(rows), len(drawn.kinds), drawn.length))
+    wave, sketch = 0, round_up(n_waves * n_components, TILE)
+    for p, kind in enumerate(drawn.kinds):
+        if kind == 0:
+            part = angles[:, wave : wave + n_components]
+            features[:, p, : 2 * n_components] = np.hstack([np.sin(part), np.cos(part)]) * n_components**-0.5
+            wave += n_components
+        elif kind == 1:
+            features[:, p, :d] = rows * d**-0.5
+        else:
+            parts = angles[:, sketch : sketch + 2 * n_components * kind].reshape(len(rows), kind, -1)
+            features[:, p, : 2 * n_components] = _multiply_transforms(parts, n_components)
+            sketch += 2 * n_components * kind
+    return features
+
+
+def _multiply_transforms(parts: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the products (m, 2 D) of transforms (m, q, 2 D) in the layout of `transform_sketch`."""
+    edges = parts[..., [0, n_components]].prod(axis=1)
+    inner = (parts[..., 1:n_components] + 1j * parts[..., n_components + 1 :]).prod(axis=1)
+    return np.hstack([edges[:, :1], inner.real, edges[:, 1:], inner.imag])
+
+
 # ---- random frequencies of shift-invariant kernels: their sines and cosines approximate the kernels ----
 
 

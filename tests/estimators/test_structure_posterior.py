@@ -268,6 +268,18 @@ def test_arcs_from_outside_the_candidates():
     assert (learner.edge_probability_.to_numpy() <= 1 + 1e-12).all()
 
 
+def test_causes_of_small_gains_are_candidates():
+    """Descendants have larger gains alone than the causes."""
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=500) for name in ("a", "b")}
+    value = 0.4 * columns["a"] + 0.4 * columns["b"] + rng.normal(size=500)
+    for name in ("effect", "c", "d", "e", "f"):
+        columns[name], value = value, value + 0.3 * rng.normal(size=500)
+    learner = StructurePosterior(method="exact", n_candidates=4, show_progress=False).fit(pd.DataFrame(columns))
+    assert {"a", "b"} <= set(learner.candidates_["effect"])
+    assert learner.outside_mass_ < 0.1
+
+
 # ---- predictions ----
 
 

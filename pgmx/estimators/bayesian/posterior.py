@@ -38,7 +38,7 @@ from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import ParameterPrior, StructurePrior, UniformPrior
 from pgmx.scores.registry import list_scores, name_default
 from pgmx.search.knowledge import EdgeConstraints, read_constraints
-from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, ChainFit, find_first_graph
+from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, CandidateSearch, ChainFit, find_first_graph
 from pgmx.search.posterior.chains import MOST_CANDIDATES as MOST_OF_CHAINS
 from pgmx.search.posterior.chains import SampledPosterior, count_chain_bytes
 from pgmx.search.posterior.diagnostics import warn_of_disagreement
@@ -398,7 +398,7 @@ class StructurePosterior(InterventionLearner, PosteriorResults):
             if self.method_ == "mcmc":
                 self._fit_by_chains(scoring, constraints, allowed, run)
             else:
-                self._fit_exactly(scoring, allowed, most["exact"], run)
+                self._fit_exactly(scoring, constraints, allowed, most["exact"], run)
         choices = self._choices
         self.candidates_ = {
             names[v]: [names[u] for u in sorted([*choices.required[v].tolist(), *choices.candidates[v].tolist()])]
@@ -502,17 +502,36 @@ class StructurePosterior(InterventionLearner, PosteriorResults):
             )
         return "mcmc"
 
+    def _make_first_graphs(self, scoring: Scoring, constraints: EdgeConstraints) -> Callable[[int], np.ndarray]:
+        return partial(
+            find_first_graph,
+            scoring,
+            constraints,
+            self._log_prior,
+            max_indegree=min(self.max_indegree, constraints.n),
+            n_jobs=self.n_jobs,
+        )
+
     def _open_source(self, scoring: Scoring) -> GainSource:
         return scoring.gains(allowed=None, max_indegree=None, deadline=inf, n_jobs=self.n_jobs)
 
     # ---- exact ----
 
-    def _fit_exactly(self, scoring: Scoring, allowed: ParentChoices, most: int, run: Run) -> None:
+    def _fit_exactly(
+        self, scoring: Scoring, constraints: EdgeConstraints, allowed: ParentChoices, most: int, run: Run
+    ) -> None:
         """Score all families, or those that the limits leave time for, and sum over all structures."""
         is_all = all(
             len(free) <= most - len(forced) for free, forced in zip(allowed.candidates, allowed.required, strict=True)
         )
-        self._choices = allowed if is_all else allowed.restrict(self._open_source(scoring), most)
+        self._choices = allowed
+        if not is_all:
+            mass = OutsideMass(self._open_source(scoring), allowed, self._log_prior, max_indegree=self.max_indegree)
+            if most > MOST_OF_CHAINS:  # more than pilot chains accept
+                self._choices = allowed.restrict(self._open_source(scoring), most)
+            else:
+                search = CandidateSearch(mass, most, run.is_over)
+                self._choices = search.search(self._make_first_graphs(scoring, constraints)).tables.choices
         builder = TableBuilder(self._open_source(scoring), self._choices, max_indegree=self.max_indegree)
         builder.score_level()
         run.count_steps(builder.n_levels, "numbers of parents", 1)
@@ -533,7 +552,6 @@ class StructurePosterior(InterventionLearner, PosteriorResults):
         if is_all:
             self._set_posterior(scoring.names, self._exact.arc_probability, np.zeros((n, n)))
         else:
-            mass = OutsideMass(self._open_source(scoring), allowed, self._log_prior, max_indegree=self.max_indegree)
             outside = mass.estimate(self._exact.sample(OUTSIDE_GRAPHS, self._seed), self._choices)
             self._set_posterior(scoring.names, self._exact.arc_probability, outside)
         self.r_hat_, self.max_difference_, self.effective_sample_size_ = 1.0, 0.0, inf
@@ -594,14 +612,7 @@ class StructurePosterior(InterventionLearner, PosteriorResults):
         source = scoring.gains(allowed=constraints.allowed, max_indegree=None, deadline=inf, n_jobs=self.n_jobs)
         fit = ChainFit(
             OutsideMass(source, allowed, self._log_prior, max_indegree=self.max_indegree),
-            partial(
-                find_first_graph,
-                scoring,
-                constraints,
-                self._log_prior,
-                max_indegree=min(self.max_indegree, allowed.n),
-                n_jobs=self.n_jobs,
-            ),
+            self._make_first_graphs(scoring, constraints),
             most=self._list_parents(scoring.names, constraints)[1]["mcmc"],
             over_dags=self.over == "dags",
             n_chains=self.n_chains,
