@@ -262,6 +262,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     _first_rows: "FirstRowsSearch | None"
     _strengths: np.ndarray
     _n_series: int
+    _constraints: EdgeConstraints
 
     def __init__(
         self,
@@ -439,7 +440,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
         options = {option: getattr(self, option) for option in KNOWLEDGE_OPTIONS}
-        return read_slice_constraints(self.nodes_, self._n_series, instantaneous=self.instantaneous, **options)
+        self._constraints = read_slice_constraints(
+            self.nodes_, self._n_series, instantaneous=self.instantaneous, **options
+        )
+        return self._constraints
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
         self._state = state
