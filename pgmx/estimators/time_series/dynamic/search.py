@@ -262,6 +262,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     _first_rows: "FirstRowsSearch | None"
     _strengths: np.ndarray
     _n_series: int
+    _constraints: EdgeConstraints
+    _state: DagState
 
     def __init__(
         self,
@@ -354,7 +356,9 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     # ---- reading ----
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> "DynamicBayesianNetworkSearch":
+    def fit(  # type: ignore[override]  # interventions are not available
+        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> "DynamicBayesianNetworkSearch":
         """Learn the structure from series.
 
         Parameters
@@ -439,7 +443,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
         options = {option: getattr(self, option) for option in KNOWLEDGE_OPTIONS}
-        return read_slice_constraints(self.nodes_, self._n_series, instantaneous=self.instantaneous, **options)
+        self._constraints = read_slice_constraints(
+            self.nodes_, self._n_series, instantaneous=self.instantaneous, **options
+        )
+        return self._constraints
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
         self._state = state
@@ -447,7 +454,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _find_best_graph(self, *arguments: Any, **options: Any) -> np.ndarray:
         edges = super()._find_best_graph(*arguments, **options)
-        state = vars(self).pop("_state")
+        state = self._state
+        del self._state
         n = self._n_series
         score = state.source.family_score
         parents = [np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32) for v in range(n)]
@@ -494,7 +502,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             )
             return None
         given = {name: value for name, value in self.get_params(deep=False).items() if name in FIRST_ROWS_OPTIONS}
-        search = FirstRowsSearch(**given, missing="error" if self.missing == "drop" else self.missing)
+        missing: Any = "error" if self.missing == "drop" else self.missing
+        search = FirstRowsSearch(**given, missing=missing)
         search.constraints = order_first_nodes(nodes, len(series.static))
         search._start = self._start
         return search.learn(columns.take(nodes, rows), None if weights is None else weights[rows - 1])
@@ -502,7 +511,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     # ---- results ----
 
     @property
-    def graph_(self) -> TimeSeriesGraph:  # type: ignore[override]
+    def graph_(self) -> TimeSeriesGraph:
         """The learned graph over (variable, lag), computed on first access."""
         return self._make_once("graph", self._make_graph)
 
@@ -510,7 +519,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         nodes = self.nodes_
         strengths = dict(zip(map(tuple, self.edges_.tolist()), self._strengths.tolist(), strict=True))
         directed, undirected = self._class_edges() if self._kind == "pdag" else (self.edges_.tolist(), [])
-        arrows = [(tail, head, {}) for tail, head in directed]
+        arrows: list[tuple[int, int, dict]] = [(tail, head, {}) for tail, head in directed]
         arrows += [(u, v, {"undirected": True}) for pair in undirected for u, v in (pair, pair[::-1])]
         graph = TimeSeriesGraph()
         graph.add_nodes_from(nodes)
