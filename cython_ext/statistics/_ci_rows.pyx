@@ -27,8 +27,9 @@ import numpy as np
 from _buffers cimport Buffer, release, reserve
 from _ci_statistics cimport Kind, Result, Strata, add_stratum, find_tail, test_table
 from _ci_levels cimport Level, choose_wanted, is_weaker, list_members
-from _cells cimport CellTree, Columns, build_tree, choose_limits, code_of, free_tree, has_planes, plane_of, unpack_rows
+from _cells cimport Columns, code_of, has_planes, plane_of, unpack_rows
 from _segments cimport BLOCK_WORDS
+from _set_path cimport SetPath, find_cells, free_path, open_path
 from _simd cimport pgmx_count_and, select_simd_level
 from _workspace cimport Workspace, free_workspace, init_offsets, marginals_of, set_table
 
@@ -67,7 +68,7 @@ cdef class DiscreteRows:
     """
 
     cdef Workspace work
-    cdef CellTree tree
+    cdef SetPath path
     cdef Kind kind
     cdef Strata strata          # of the current row
     cdef Strata observed        # the same without the rows in which y is missing
@@ -100,11 +101,11 @@ cdef class DiscreteRows:
         self.work.table.n_rows = max(codes.shape[1], n_rows)
         if not init_offsets(&self.work):
             raise MemoryError("cannot allocate the tests of a table")
-        choose_limits(&self.tree, &self.work.table, SIMD)
+        open_path(&self.path, &self.work.table, SIMD)
 
     def __dealloc__(self):
         cdef int i
-        free_tree(&self.tree)
+        free_path(&self.path)
         free_workspace(&self.work)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
@@ -122,10 +123,12 @@ cdef class DiscreteRows:
         results = np.full((4, ys.shape[0]), NAN)
         cdef double[:, ::1] out = results
         cdef int *parents = self.read_ids(x, ys, z)
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, n_passes = 0
         cdef Result result
         with nogil:
-            if self.open_row(self.order[x], parents, z.shape[0]):
+            for i in range(ys.shape[0]):
+                n_passes += self.work.table.cards[self.order[ys[i]]] - 1
+            if self.open_row(self.order[x], parents, z.shape[0], ys.shape[0], n_passes):
                 for i in range(ys.shape[0]):
                     self.test_variable(self.order[ys[i]], &result)
                     out[0, i], out[1, i], out[2, i], out[3, i] = \
@@ -207,8 +210,11 @@ cdef class DiscreteRows:
 
     # ---- the cells of a row ----
 
-    cdef bint open_row(self, Py_ssize_t x, const int *parents, Py_ssize_t k) except -1 nogil:
-        # Finds the cells of the variable x and of k others; False if they cannot be numbered.
+    cdef bint open_row(
+        self, Py_ssize_t x, const int *parents, Py_ssize_t k, Py_ssize_t n_tests, Py_ssize_t n_passes
+    ) except -1 nogil:
+        # Finds the cells of the variable x and of k others for so many tests, with so many planes in all, of other
+        # variables; False if they cannot be numbered.
         cdef const Columns *table = &self.work.table
         cdef double n_cells = table.cards[x]
         cdef Py_ssize_t i
@@ -216,11 +222,12 @@ cdef class DiscreteRows:
             n_cells *= table.cards[parents[i]]
         if n_cells > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             return False
-        build_tree(&self.tree, table, parents, k, x, marginals_of(&self.work, parents[0] if k > 0 else x))
-        i = self.tree.current
+        find_cells(
+            &self.path, table, parents, k, x, self.work.marginals, self.work.state_offsets, n_tests, n_passes
+        )
         self.find_strata(
-            x, parents, k, self.tree.nodes[i].size, <const uint64_t *>self.tree.nodes[i].keys.data,
-            <const uint32_t *>self.tree.nodes[i].counts.data, NULL
+            x, parents, k, self.path.cells.size, <const uint64_t *>self.path.cells.keys.data,
+            <const uint32_t *>self.path.cells.counts.data, NULL
         )
         self.derived = NULL
         if self.work.pairs != NULL and has_planes(table, x) \
@@ -231,8 +238,8 @@ cdef class DiscreteRows:
     cdef int choose_derived(self, Py_ssize_t x, Py_ssize_t parent) except -1 nogil:
         # Marks the cells whose counts follow from those of pairs, and lists the strata that were dropped.
         cdef Strata *strata = &self.strata
-        cdef const uint64_t *keys = <const uint64_t *>self.tree.nodes[self.tree.current].keys.data
-        cdef Py_ssize_t n = self.tree.nodes[self.tree.current].size, r = self.work.table.cards[x], g, i, at, begin = 0
+        cdef const uint64_t *keys = <const uint64_t *>self.path.cells.keys.data
+        cdef Py_ssize_t n = self.path.cells.size, r = self.work.table.cards[x], g, i, at, begin = 0
         self.derived = <int64_t *>reserve(&self.scratch[DERIVED], (n + 1) * sizeof(int64_t))
         self.states = <int32_t *>reserve(&self.scratch[STATES], (n + 1) * sizeof(int32_t))
         self.configs = <int32_t *>reserve(&self.scratch[CONFIGS], (n + 1) * sizeof(int32_t))
@@ -329,19 +336,18 @@ cdef class DiscreteRows:
     cdef int count_variable(self, Py_ssize_t y, uint32_t *counts) except -1 nogil:
         # Writes the rows by state of y and by cell.
         cdef const Columns *table = &self.work.table
-        cdef const uint64_t **planes = <const uint64_t **>self.tree.nodes[self.tree.current].planes.data
+        cdef const uint64_t **planes = <const uint64_t **>self.path.cells.planes.data
         cdef Py_ssize_t r = table.cards[y], c = self.strata.n_cells, n_big = 0, i, s, j, begin = 0, end, step
         cdef const uint64_t **big = <const uint64_t **>reserve(&self.scratch[BIG], (c + 1) * sizeof(void *))
         cdef int64_t *places = <int64_t *>reserve(&self.scratch[BIG_PLACES], (c + 1) * sizeof(int64_t))
         cdef uint32_t *big_counts = <uint32_t *>reserve(&self.scratch[BIG_COUNTS], (c + 1) * sizeof(uint32_t))
-        cdef double list_below = <double>self.tree.list_below * (r - 1)
         cdef bint by_planes = has_planes(table, y), derives = self.derived != NULL and by_planes
         cdef uint32_t rest
         memset(counts, 0, r * c * sizeof(uint32_t))
         for i in range(c):
             if derives and self.derived[i]:
                 continue
-            if by_planes and planes[self.strata.places[i]] != NULL and self.strata.counts[i] >= list_below:
+            if by_planes and planes[self.strata.places[i]] != NULL:
                 big[n_big], places[n_big] = planes[self.strata.places[i]], i
                 n_big += 1
             else:
@@ -424,13 +430,12 @@ cdef class DiscreteRows:
         # Adds the rows of cell i, one by one.
         cdef const Columns *table = &self.work.table
         cdef Py_ssize_t node = self.strata.places[i], c = self.strata.n_cells, j, n = <Py_ssize_t>self.strata.counts[i]
-        cdef const uint64_t *plane = (<const uint64_t **>self.tree.nodes[self.tree.current].planes.data)[node]
+        cdef const uint64_t *plane = (<const uint64_t **>self.path.cells.planes.data)[node]
         cdef const uint32_t *rows
         cdef const uint8_t *codes
         cdef uint32_t *unpacked
         if plane == NULL:
-            rows = <const uint32_t *>self.tree.nodes[self.tree.current].rows.data \
-                + (<const uint32_t *>self.tree.nodes[self.tree.current].starts.data)[node]
+            rows = <const uint32_t *>self.path.cells.rows.data + (<const uint32_t *>self.path.cells.starts.data)[node]
         else:       # unpacked at its first use
             unpacked = <uint32_t *>reserve(&self.scratch[UNPACKED], (table.n_rows + 1) * sizeof(uint32_t))
             if self.starts[i] < 0:
@@ -492,7 +497,7 @@ cdef class DiscreteRows:
         cdef Result *best           # by neighbour
         cdef Result *worse          # a test with a smaller p-value
         cdef Result result
-        cdef Py_ssize_t first = at[0], size = level.size, i, j, k, n_wanted
+        cdef Py_ssize_t first = at[0], size = level.size, i, j, k, n_wanted, n_passes
         cdef Py_ssize_t degree = list_members(level.adjacent + x * self.n, self.n, neighbours)
         cdef Py_ssize_t n_pool = list_members(level.members + x * self.n, self.n, pool)
         cdef double tail
@@ -512,7 +517,10 @@ cdef class DiscreteRows:
                 self.n_questions += 1
                 if should_stop is not None and self.n_questions % ROWS_PER_QUESTION == 0 and self.ask(should_stop):
                     return False
-                if not self.open_row(self.order[x], parents, size):
+                n_passes = 0
+                for j in range(n_wanted):
+                    n_passes += self.work.table.cards[self.order[neighbours[wanted[j]]]] - 1
+                if not self.open_row(self.order[x], parents, size, n_wanted, n_passes):
                     level.n_refused += n_wanted
                     n_wanted = 0
                 level.n_tests += n_wanted

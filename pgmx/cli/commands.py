@@ -121,6 +121,7 @@ def learn(source, **options):
       pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
       pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
       pgmx learn sales.csv --method lds --lags 2 --time-column month --intercept --out sales.npz --plot sales.svg
+      pgmx learn panel.csv --method dynamic --time t --groups id --lags 2 --static sex --out panel.json
       pgmx learn sales.csv --method lds --select cv --seasonal-period 12 --exogenous-columns price --time-column month
 
     \b
@@ -482,13 +483,15 @@ def predict(model, source, **options):
 def forecast(model, source, **options):
     """Forecast the rows that follow a time series.
 
-    MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds.
+    MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds,
+    or the dynamic Bayesian network (.json) that it writes with --method dynamic.
     SOURCE is a CSV or Parquet file of the series, oldest row first. The forecast starts after its last row and needs as
     many rows as the model has lags. Seasons are counted from the first row of SOURCE, which must be the first row of
     the training data.
 
     The output is CSV, one row per step: its time, and the mean of each series. If the times are not regular, the steps
-    are numbered 1, 2, ... instead.
+    are numbered 1, 2, ... instead. A dynamic Bayesian network gives the probability of each state of each series, for
+    each group.
 
     \b
     Examples:

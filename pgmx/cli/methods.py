@@ -35,7 +35,9 @@ MARKOV_METHODS = {
 GAUSSIAN_METHODS = {"glasso": "GraphicalLasso", "clime": "CLIME", "neighborhood": "NeighborhoodLasso"}
 LDS_METHODS = {"dense-lds": "DenseLDS", "lds": "SparsityInducingLDS", "scalable-lds": "ScalableLDS"}
 SVARM_METHODS = {"svarm": "LinearSVARM", "kernel-svarm": "KernelSVARM"}
-SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM"}
+#: Series of any kind of variables.
+DYNAMIC_METHODS = {"dynamic": "DynamicBayesianNetworkSearch"}
+SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM", **DYNAMIC_METHODS}
 #: Regressor and classifier in `pgmx.streaming` for each method of ``pgmx stream``.
 STREAM_METHODS = {
     "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
@@ -66,12 +68,21 @@ class Parameter(NamedTuple):
 
 
 _CLIMBS = (*SEARCHES, *HYBRIDS)
+_SCORED_SEARCHES = (*_CLIMBS, *DYNAMIC_METHODS)
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
-_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
-_LIMITED = (*BAYESIAN_METHODS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
+_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem", *DYNAMIC_METHODS)
+_LIMITED = (
+    *BAYESIAN_METHODS,
+    *UNDIRECTED_METHODS,
+    "lds",
+    "scalable-lds",
+    *SVARM_METHODS,
+    "tensor-sem",
+    *DYNAMIC_METHODS,
+)
 
 #: Options with files or names of columns: `tables` reads them and checks them against the table.
-_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
+_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out", "interventions")
 
 #: The criteria for the choice of a penalty, by family.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
@@ -83,30 +94,31 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bg
 #: Options that only some methods have.
 LEARNER_OPTIONS = {
     "strategy": [
-        Parameter(["hill-climb"], "strategy", "greedy"),
+        Parameter(["hill-climb", *DYNAMIC_METHODS], "strategy", "greedy"),
         Parameter(HYBRIDS, "strategy", "thorough", scope="mmhc"),
     ],
-    "penalty": [Parameter(_CLIMBS, "penalty", 1.0)],
-    "gamma": [Parameter(_CLIMBS, "gamma", 1.0)],
-    "discrete_children": [Parameter(_CLIMBS, "discrete_children", "forbidden")],
-    "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
+    "penalty": [Parameter(_SCORED_SEARCHES, "penalty", 1.0)],
+    "gamma": [Parameter(_SCORED_SEARCHES, "gamma", 1.0)],
+    "discrete_children": [Parameter(_SCORED_SEARCHES, "discrete_children", "forbidden")],
+    "restarts": [Parameter(["hill-climb", *DYNAMIC_METHODS], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
+    "interventions": [Parameter(SEARCHES, "interventions")],
     "start": [Parameter(_CLIMBS, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
-    "max_indegree": [Parameter(_CLIMBS, "max_indegree")],
+    "max_indegree": [Parameter(_SCORED_SEARCHES, "max_indegree")],
     "max_degree": [Parameter(["ges"], "max_degree")],
     "max_time": [Parameter(_LIMITED, "max_time")],
     "checkpoint": [Parameter([*_CLIMBS, *TESTED, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*_CLIMBS, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],
     "class_node": [Parameter(["tan"], "class_node")],
-    "score": [Parameter(_CLIMBS, "scoring_method"), Parameter(FORESTS, "weight", "mutual_info")],
+    "score": [Parameter(_SCORED_SEARCHES, "scoring_method"), Parameter(FORESTS, "weight", "mutual_info")],
     "tiers": [Parameter(BAYESIAN_METHODS, "tiers")],
     "roots": [Parameter(BAYESIAN_METHODS, "root_nodes")],
     "required": [Parameter(_GUIDED, "required_edges")],
     "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
-    "equivalent_sample_size": [Parameter(SCORED, "equivalent_sample_size")],
-    "pseudo_counts": [Parameter(SCORED, "pseudo_counts")],
+    "equivalent_sample_size": [Parameter([*SCORED, *DYNAMIC_METHODS], "equivalent_sample_size")],
+    "pseudo_counts": [Parameter([*SCORED, *DYNAMIC_METHODS], "pseudo_counts")],
     "lam": [Parameter([*UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS], "lam")],
     "lam_ratio": [
         Parameter([*MARKOV_METHODS, "lds", *SVARM_METHODS], "lam_ratio", 0.1),
@@ -128,7 +140,9 @@ LEARNER_OPTIONS = {
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
     "solver": [Parameter(["clime"], "solver", "auto")],
-    "lags": [Parameter(_LAGGED, "lags", 1)],
+    "lags": [Parameter([*_LAGGED, *DYNAMIC_METHODS], "lags", 1)],
+    "static": [Parameter(DYNAMIC_METHODS, "static_columns")],
+    "instantaneous": [Parameter(DYNAMIC_METHODS, "instantaneous", False, text="none")],
     "time_column": [Parameter(SERIES_METHODS, "time_column")],
     "groups": [Parameter(SERIES_METHODS, "groups")],
     "exogenous_columns": [Parameter(_LAGGED, "exogenous_columns")],
@@ -159,6 +173,8 @@ def default_text(option: str) -> str:
 
 def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
     """Return the values of --missing that accept missing values, for a method."""
+    if method in DYNAMIC_METHODS:
+        return ("drop", "category", "pairwise")
     if method in SERIES_METHODS:
         return ("drop",)
     if method in GAUSSIAN_METHODS:
@@ -185,7 +201,7 @@ def check_method(options: dict) -> None:
         _check_gaussian(options)
     if method in SERIES_METHODS:
         _check_series(options)
-    if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and options.get("discrete"):
+    if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and method not in DYNAMIC_METHODS and options.get("discrete"):
         raise ValueError(
             f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
             f"{method}: drop these columns by --drop"
@@ -260,9 +276,12 @@ def _check_series(options: dict) -> None:
     for kernel in options["kernels"] or ():
         if kernel not in NAMES:
             raise ValueError(f"--kernels {kernel}: choose from {', '.join(NAMES)}")
+    method = options["method"]
+    if method in DYNAMIC_METHODS:
+        _check_missing(options, "em", "error, drop, category, pairwise")
+        return
     for choice in ("category", "pairwise", "em"):
         _check_missing(options, choice, "error, drop")
-    method = options["method"]
     if method == "tensor-sem" and options["window"] is None:
         raise ValueError("--method tensor-sem needs --window, the number of rows with constant power of the inputs")
 
@@ -373,7 +392,7 @@ def _series_learner(options: dict, knowledge: dict, show: dict):
 
     method, select = options["method"], options["select"]
     arguments = _parameters(options, without=("lam", "lam_ratio") if select else ()) | knowledge
-    if method in ("lds", "scalable-lds"):
+    if method in ("lds", "scalable-lds", *DYNAMIC_METHODS):
         arguments["random_state"] = options["random_state"]
     if method == "tensor-sem":
         # without a file of powers, all powers of the inputs are estimated

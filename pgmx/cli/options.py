@@ -125,7 +125,8 @@ def method_option(*, numeric: bool):
     """Return the option of the method, with or without the methods for numeric data."""
     numbers = (
         " glasso, clime and neighborhood learn Gaussian graphs from numeric columns. dense-lds, lds, scalable-lds, "
-        "svarm, kernel-svarm and tensor-sem learn from time series: numeric columns, oldest row first."
+        "svarm, kernel-svarm and tensor-sem learn from time series: numeric columns, oldest row first. dynamic learns "
+        "dynamic Bayesian networks from series of any columns."
     )
     more = [*GAUSSIAN_METHODS, *SERIES_METHODS] if numeric else []
     bayesian = [method for method in BAYESIAN_METHODS if numeric or method not in HIDDEN_CAUSES]
@@ -177,6 +178,12 @@ learner_options = join_options(
         "--em-restarts", "N", _COUNT, "--missing em: N more starts, with missing values drawn from their columns."
     ),
     _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),
+    _learner_option(
+        "--interventions",
+        "COLUMN",
+        None,
+        "Searches: column with the names of the variables that were set, separated by commas; empty if none.",
+    ),
     _learner_option(
         "--max-candidates",
         "N",
@@ -262,7 +269,13 @@ gaussian_options = join_options(
 
 #: Options of time series.
 series_options = join_options(
-    _learner_option("--time-column", "NAME", None, "Time series: the time column. Without it rows are equidistant."),
+    click.option(
+        "--time-column",
+        "--time",
+        "time_column",
+        metavar="NAME",
+        help="Time series: the time column. Without it rows are equidistant." + default_text("time_column"),
+    ),
     _learner_option("--groups", "NAME", None, "Time series: the column that identifies the series of a panel."),
     _learner_option(
         "--exogenous-columns",
@@ -276,6 +289,15 @@ series_options = join_options(
         "N",
         click.IntRange(min=2),
         "Linear dynamical systems, svarm, kernel-svarm: rows per seasonal period; each season has its own mean.",
+    ),
+    _learner_option(
+        "--static", "A,B,...", split_names, "dynamic: columns that are constant in each series, which have no parents."
+    ),
+    click.option(
+        "--instantaneous",
+        is_flag=True,
+        default=None,
+        help="dynamic: allow edges between variables of the same row." + default_text("instantaneous"),
     ),
     _learner_option("--lags", "L", _POSITIVE, "Time series: number of previous rows that may act on a row."),
     _learner_option(
@@ -363,6 +385,11 @@ posterior_options = join_options(
         "--max-indegree", metavar="N", type=_COUNT, default=5, show_default=True, help="Largest number of parents."
     ),
     click.option("--candidates", metavar="N", type=_COUNT, help="Number of candidate parents of each variable."),
+    click.option(
+        "--interventions",
+        metavar="COLUMN",
+        help="Column with the names of the variables that were set, separated by commas; empty if none.",
+    ),
     click.option(
         "--threshold",
         metavar="P",

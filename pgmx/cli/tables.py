@@ -155,7 +155,7 @@ class Data(NamedTuple):
 
     `table` is coded, or has columns if some are continuous. `score` is the name of the score, test or loss. `network`
     is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled
-    network. `discretizer` puts other rows into the same bins.
+    network. `discretizer` puts other rows into the same bins. `interventions` are the variables set in each row.
     """
 
     table: Any
@@ -165,6 +165,12 @@ class Data(NamedTuple):
     network: str | None
     truth: Any
     discretizer: Any = None
+    interventions: Any = None
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The arguments of ``fit`` in addition to the table."""
+        return {} if self.interventions is None else {"interventions": self.interventions}
 
     @property
     def discrete(self) -> bool:
@@ -184,7 +190,7 @@ def open_source(text: str, options: dict) -> Source:
 
 def load(where: Source, options: dict) -> tuple[Data, dict]:
     """Return the data and the learner's arguments about columns; names in the options are checked first."""
-    discretizer = None
+    discretizer = interventions = None
     if where.path is None:
         from pgmx.data import encode
         from pgmx.datasets import load_network, sample
@@ -197,8 +203,11 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
         columns = peek_columns(where.path, options)
         if columns is not None:
             learner_knowledge(options, columns)
-        table, discretizer = _open_file(where.path, options)
-    data = _describe(table, truth, options)._replace(discretizer=discretizer)
+        if options.get("interventions") is None:
+            table, discretizer = _open_file(where.path, options)
+        else:
+            table, interventions = _open_experiments(where.path, options)
+    data = _describe(table, truth, options)._replace(discretizer=discretizer, interventions=interventions)
     return data, learner_knowledge(options, data.columns)
 
 
@@ -221,6 +230,27 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
     if not isinstance(table, DiscreteTable) and options["method"] not in MARKOV_METHODS:
         warn_of_few_values(table)
     return table, None
+
+
+def _open_experiments(path: Path, options: dict) -> tuple[Any, Any]:
+    """Open a file with a column of interventions: return the table without it, and the variables set in each row."""
+    from pgmx.data import open_frame
+    from pgmx.data.inputs import split_column
+    from pgmx.data.weights import read_interventions
+
+    if options["discretize"] is not None:
+        raise ValueError("--interventions is not for --discretize: discretise the columns first")
+    frame = open_frame(open_input(path, options))
+    name = choose_column(options["interventions"], list(frame.names), "--interventions")
+    cells, rows = split_column(frame, name, "--interventions")
+    interventions = read_interventions(cells, rows.names, name)
+    if options["missing"] == "drop" and rows.missing_columns():
+        keep = rows.complete_mask()
+        interventions, rows = interventions.take(keep), rows.enough_complete_rows()
+    discrete = choose_discrete(path, options)
+    if needs_columns(options["score"]):
+        return rows.declare_discrete(discrete), interventions
+    return _open_coded(rows, discrete, options), interventions
 
 
 def _tests_columns(options: dict) -> bool:

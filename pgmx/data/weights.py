@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights, join_names
+from pgmx.data.columns import python_scalar
 from pgmx.data.frame import Frame
 from pgmx.data.numeric import NumericTable
 from pgmx.data.table import DiscreteTable
@@ -104,6 +105,10 @@ class Interventions:
         """Return the interventions of the rows for which `keep`, bool (N,), is true."""
         return self if keep.all() else self.from_sets(self.targets, self.set_of_row[keep])
 
+    def repeat(self, counts: np.ndarray) -> "Interventions":
+        """Return the interventions of the table in which row i occurs ``counts[i]`` times."""
+        return self.from_sets(self.targets, np.repeat(self.set_of_row, counts))
+
     def group_children(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the sets of rows that families count, as masks of sets, bool (m, K), and the mask of each variable.
 
@@ -176,14 +181,19 @@ def _find_variables(
     for part in parts:
         v = ids.get(part, texts.get(part) if isinstance(part, str) else None)
         if v is None:
-            unknown[part] = None
+            unknown[python_scalar(part)] = None
         else:
             chosen.add(v)
     return tuple(sorted(chosen))
 
 
 def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
-    """Read a table of booleans, one column for each variable that was set, or an array with one for each variable."""
+    """Read a table of booleans, one column for each variable that was set, or an array with one for each variable.
+
+    Interventions that are already read are returned.
+    """
+    if isinstance(frame, Interventions):
+        return frame
     if isinstance(frame, pd.DataFrame):
         columns = list(frame.columns)
         if len(set(columns)) < len(columns):

@@ -15,8 +15,14 @@ from pgmpy.base import DAG, PDAG
 
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, NumericTable
+from pgmx.data.weights import Interventions
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import InputTable, NetworkResults, read_parameter_prior
+from pgmx.estimators.bayesian.dag_learner import (
+    InputTable,
+    InterventionLearner,
+    NetworkResults,
+    read_parameter_prior,
+)
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.resampler import Resampler, bind_score, make_shared_table
@@ -47,7 +53,7 @@ _KINDS = {"dag": (True, False), "pdag": (True, True), "graph": (False, True)}
 Graph = tuple[str, Marks]
 
 
-class BootstrapStructure(NetworkResults):
+class BootstrapStructure(InterventionLearner, NetworkResults):
     r"""Edge confidence by bootstrap: a learner is run on resamples of the rows, and the graphs are compared.
 
     Resample b draws N of the N rows with replacement and gives a graph :math:`G_b`. The strength of a pair and the
@@ -224,6 +230,11 @@ class BootstrapStructure(NetworkResults):
         return getattr(self.estimator, "state_names", None)
 
     @property
+    def interventions(self) -> Hashable | None:  # type: ignore[override]  # the estimator holds it
+        """The estimator's column of interventions."""
+        return getattr(self.estimator, "interventions", None)
+
+    @property
     def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
         """The estimator's treatment of missing values."""
         return getattr(self.estimator, "missing", "error")
@@ -267,9 +278,12 @@ class BootstrapStructure(NetworkResults):
         data, weights = make_shared_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
         # check the data here, on all rows, not on the rows of one resample
-        scoring = bind_score(learner, data, weights, self.n_jobs) if isinstance(learner, NetworkResults) else None
+        interventions = self._read_rows_set(learner, opened, data)
+        scoring = None
+        if isinstance(learner, NetworkResults):
+            scoring = bind_score(learner, data, weights, self.n_jobs, interventions)
         seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
-        resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed))
+        resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed), interventions)
         if self.checkpoint is not None:
             run.checkpoint = self._open_checkpoint(resampler, data)
         with bar:
@@ -290,6 +304,17 @@ class BootstrapStructure(NetworkResults):
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
+    def _read_rows_set(self, learner: Any, opened: InputTable, data: InputTable) -> Interventions | None:
+        """Return the interventions of the rows that resamples share; raise ValueError if they cannot be resampled."""
+        interventions = self._interventions
+        if interventions is None:
+            return None
+        if not isinstance(learner, InterventionLearner):
+            raise ValueError(f"{type(learner).__name__} does not support interventions: leave them out")
+        if data.is_remote:
+            raise ValueError("rows with interventions cannot be drawn by workers: give the rows in memory")
+        return interventions.take(opened.complete_mask()) if interventions.n_rows != data.n_rows else interventions
+
     def _open_checkpoint(self, resampler: Resampler, data: InputTable) -> Checkpoint:
         """Return the checkpoint. A resample depends on its index, not on `n_resamples`."""
         options = resampler.learner.get_params(deep=False).items()
@@ -299,7 +324,9 @@ class BootstrapStructure(NetworkResults):
         estimator = [type(resampler.learner).__name__, decisive]
         # resuming may ask for more resamples
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
-        return open_checkpoint(self, names, rows, resampler.weights, **resolved)
+        found = resampler.interventions
+        own = [] if found is None else [found.targets, found.set_of_row]
+        return open_checkpoint(self, names, rows, resampler.weights, *own, **resolved)
 
     def _resample(self, resampler: Resampler, data: InputTable, run: Run, is_compiled: bool) -> list[Graph]:
         """Return the type of graph and the edges of each resample, in order."""

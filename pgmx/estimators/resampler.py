@@ -15,7 +15,7 @@ from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.errors import warn_of_rows_left
-from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
+from pgmx.data.weights import MOST_REPETITIONS, Interventions, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.dag_learner import DagLearner, InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
@@ -44,14 +44,24 @@ class Resampler:
     weights: np.ndarray | None
     seed: int
     seeds_learner: bool
+    interventions: Interventions | None = None
 
     @classmethod
-    def from_learner(cls, learner: BaseStructureLearner, n_rows: int, weights: np.ndarray | None, seed: int) -> Self:
+    def from_learner(
+        cls,
+        learner: BaseStructureLearner,
+        n_rows: int,
+        weights: np.ndarray | None,
+        seed: int,
+        interventions: Interventions | None = None,
+    ) -> Self:
         """Return a resampler with a quiet clone of the learner."""
         quiet: Any = clone(learner)
         options = quiet.get_params()
         quiet.set_params(**{option: value for option, value in _SILENT.items() if option in options})
-        return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
+        if interventions is not None:  # their column has been removed
+            quiet.set_params(interventions=None)
+        return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None, interventions)
 
     def __call__(self, data: InputTable, b: int) -> tuple[str, Marks]:
         """Return the type of the graph of resample b, and its edges."""
@@ -64,10 +74,17 @@ class Resampler:
                 drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
                 learner.fit(drawn, sample_weight=drawn.row_weights)
             elif bound or _is_mixed(data) or not self.repeats_rows:
-                learner.fit(data, sample_weight=self.count_draws(b))
+                learner.fit(data, sample_weight=self.count_draws(b), **self._draw_interventions(None))
             else:
-                learner.fit(_repeat_rows(data, self.count_draws(b)))
+                counts = self.count_draws(b)
+                learner.fit(_repeat_rows(data, counts), **self._draw_interventions(counts))
         return _read_edges(learner)
+
+    def _draw_interventions(self, counts: np.ndarray | None) -> dict[str, Interventions]:
+        """Return the argument of ``fit`` with the interventions of the rows, or of repeated rows; empty without any."""
+        if self.interventions is None:
+            return {}
+        return {"interventions": self.interventions if counts is None else self.interventions.repeat(counts)}
 
     @property
     def n_draws(self) -> int:
@@ -134,7 +151,11 @@ def _is_mixed(data: InputTable) -> bool:
 
 
 def bind_score(
-    learner: BaseStructureLearner, data: InputTable, weights: np.ndarray | None, n_jobs: int | None
+    learner: BaseStructureLearner,
+    data: InputTable,
+    weights: np.ndarray | None,
+    n_jobs: int | None,
+    interventions: Interventions | None = None,
 ) -> Scoring:
     """Return the score on all rows, from which parameters are estimated."""
     method = getattr(learner, "scoring_method", None)
@@ -146,6 +167,7 @@ def bind_score(
         n_jobs=n_jobs,
         sample_weight=weights,
         discrete_children=getattr(learner, "discrete_children", "forbidden"),
+        interventions=interventions,
     )
 
 

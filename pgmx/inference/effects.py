@@ -244,7 +244,8 @@ def possible_effects(
     found = np.zeros((len(sets), len(targets)))
     position = {v: i for i, v in enumerate(used)}
     for row, parents in zip(found, sets, strict=True):
-        reached = [i for i, y in enumerate(targets) if y in _find_reachable(partial, x, parents)]
+        descendants = _find_reachable(partial, x, parents)
+        reached = [i for i, y in enumerate(targets) if y in descendants]
         slopes = _regress(correlation, [position[p] for p in parents], [position[targets[i]] for i in reached])
         if slopes is None:
             raise ValueError(

@@ -5,6 +5,7 @@
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
 - `prequential`: errors of stream learners, which predict each row before they learn it, compared with baselines
+- `regret`: the loss of random-feature learners minus that of the best function in hindsight, with its bound
 - `hidden_cells`: the same for subspaces of categories, on values that are hidden from them
 """
 
@@ -28,6 +29,7 @@ from pgmx.metrics.graphs import (
     tail_scores,
 )
 from pgmx.metrics.prequential import PrequentialCurve, prequential
+from pgmx.metrics.regret import RegretCurve, regret
 from pgmx.metrics.time_series import (
     EdgeCurve,
     coefficient_error,
@@ -45,6 +47,7 @@ __all__ = [
     "HeldOutLikelihood",
     "MarkScores",
     "PrequentialCurve",
+    "RegretCurve",
     "SkeletonScores",
     "arrowhead_scores",
     "coefficient_error",
@@ -58,6 +61,7 @@ __all__ = [
     "learning_curve",
     "prediction_error",
     "prequential",
+    "regret",
     "shd",
     "skeleton_scores",
     "structure_recall",

@@ -18,7 +18,7 @@
 from typing import TYPE_CHECKING
 
 from pgmx.lookup import import_on_demand
-from pgmx.plotting.curves import plot_intervals, plot_learning_curve, plot_prequential
+from pgmx.plotting.curves import plot_intervals, plot_learning_curve, plot_prequential, plot_regret
 from pgmx.plotting.draw import plot_graph, save_picture
 from pgmx.plotting.edge_paths import plot_edge_paths
 from pgmx.plotting.forecast import plot_forecast
@@ -38,6 +38,7 @@ __all__ = [
     "plot_learning_curve",
     "plot_path",
     "plot_prequential",
+    "plot_regret",
     "plot_strengths",
     "plot_summary_graph",
     "save_picture",

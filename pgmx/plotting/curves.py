@@ -257,6 +257,55 @@ def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = 
     return ax
 
 
+def plot_regret(curve: Any, ax: Axes | None = None) -> Axes:
+    """Draw the regret of a random-feature learner against the number of rows, with its bound.
+
+    Parameters
+    ----------
+    curve : RegretCurve
+        The result of `pgmx.metrics.regret`.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on. Default: a new figure, independent of pyplot.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    TypeError
+        If `curve` is not such a curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.metrics import regret
+    >>> from pgmx.plotting import plot_regret
+    >>> from pgmx.streaming import RakerRegressor
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> plot_regret(regret(RakerRegressor(n_components=4), X, X[:, 0], n_points=5)).get_ylabel()
+    'regret, sum of squared errors'
+    """
+    if not hasattr(curve, "static") or not hasattr(curve, "bound"):
+        raise TypeError(f"expected the result of regret, got {type(curve).__name__}")
+    ax = make_axes(ax, 7.2, 4.2)
+    lines = {"against the best fixed function": curve.static}
+    if not np.array_equal(curve.dynamic, curve.static):
+        lines["against the best switching function"] = curve.dynamic
+    if np.isfinite(curve.bound).any():
+        lines["bound for the best fixed function"] = curve.bound
+    for at, (label, values) in enumerate(lines.items()):
+        style = "--" if values is curve.bound else "-"
+        ax.plot(curve.n_rows, values, color=COLOURS[at], linestyle=style, linewidth=1.8, label=label)
+    ax.set_xlabel("rows")
+    ax.set_ylabel("regret, sum of squared errors")
+    _format_rows(ax)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False, loc="best")
+    return ax
+
+
 def _format_rows(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 

@@ -9,7 +9,7 @@ import numpy as np
 DEGREES = {"linear": 1, "polynomial2": 2, "polynomial3": 3}
 
 #: Factors for the radii of the Gaussian kernel's frequencies: each kernel is a mixture of Gaussian kernels.
-_MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
+MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
     "gaussian": lambda rng, n: np.ones(n),
     "laplacian": lambda rng, n: 1.0 / np.abs(rng.standard_normal(n)),
     "cauchy": lambda rng, n: np.sqrt(2.0 * rng.standard_exponential(n)),
@@ -18,7 +18,7 @@ _MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
 #: The product of one-dimensional Laplacian kernels: independent Cauchy frequencies.
 _PRODUCT = "laplacian_l1"
 
-KERNELS = (*_MIXTURES, _PRODUCT, *DEGREES)
+KERNELS = (*MIXTURES, _PRODUCT, *DEGREES)
 
 #: Rows of frequencies and of coefficients are padded to these multiples for the vector kernels.
 TILE, LANES = 16, 8
@@ -87,6 +87,34 @@ def make_feature_map(
     return FeatureMap(np.ascontiguousarray(frequencies), kinds, round_up(most, LANES))
 
 
+def map_rows(rows: np.ndarray, drawn: FeatureMap, n_components: int) -> np.ndarray:
+    """Return the features (m, P, length) of rows, as the compiled loop computes them."""
+    n_waves, d = int((drawn.kinds == 0).sum()), rows.shape[1]
+    ones = np.ones((len(rows), len(drawn.frequencies) - d))
+    angles = np.hstack([rows, ones]) @ drawn.frequencies
+    features = np.zeros((len(rows), len(drawn.kinds), drawn.length))
+    wave, sketch = 0, round_up(n_waves * n_components, TILE)
+    for p, kind in enumerate(drawn.kinds):
+        if kind == 0:
+            part = angles[:, wave : wave + n_components]
+            features[:, p, : 2 * n_components] = np.hstack([np.sin(part), np.cos(part)]) * n_components**-0.5
+            wave += n_components
+        elif kind == 1:
+            features[:, p, :d] = rows * d**-0.5
+        else:
+            parts = angles[:, sketch : sketch + 2 * n_components * kind].reshape(len(rows), kind, -1)
+            features[:, p, : 2 * n_components] = _multiply_transforms(parts, n_components)
+            sketch += 2 * n_components * kind
+    return features
+
+
+def _multiply_transforms(parts: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the products (m, 2 D) of transforms (m, q, 2 D) in the layout of `transform_sketch`."""
+    edges = parts[..., [0, n_components]].prod(axis=1)
+    inner = (parts[..., 1:n_components] + 1j * parts[..., n_components + 1 :]).prod(axis=1)
+    return np.hstack([edges[:, :1], inner.real, edges[:, 1:], inner.imag])
+
+
 # ---- random frequencies of shift-invariant kernels: their sines and cosines approximate the kernels ----
 
 
@@ -106,7 +134,7 @@ def draw_frequencies(
             block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
         else:
             block[:] = rng.standard_normal((n_components, n_features))
-        block *= (_MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
+        block *= (MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
     return frequencies
 
 

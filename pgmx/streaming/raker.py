@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx._ext import _raker
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
-from pgmx.streaming.features import DEGREES, count_values, list_kernels, make_feature_map
+from pgmx.streaming.features import DEGREES, FeatureMap, count_values, list_kernels, make_feature_map, map_rows
 from pgmx.streaming.inputs import iterate_chunks
 from pgmx.streaming.losses import LOSSES, check_step
 
@@ -112,7 +112,7 @@ class RakerLearner(StreamLearner):
         factors = np.empty(n_rows)
         for i, row in enumerate(rows.tolist()):
             step = self.step(row)
-            if not isinstance(step, Real) or not 0.0 < step < np.inf:
+            if not isinstance(step, Real) or not 0.0 < float(step) < np.inf:
                 raise ValueError(f"step({row}) is {step!r:.60}: the step of a row must be a finite number above 0")
             check_step(float(step), self.loss, self.penalty, f"step({row})")
             factors[i] = step
@@ -167,6 +167,11 @@ class RakerLearner(StreamLearner):
     def _append_one(self, rows: np.ndarray) -> np.ndarray:
         """Return rows with a last column of 1 if there are polynomials."""
         return np.hstack([rows, np.ones((len(rows), 1))]) if len(self._frequencies) > rows.shape[1] else rows
+
+    def _map_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return the features (m, P, length) of checked rows."""
+        drawn = FeatureMap(self._frequencies, self._kinds, self._coefficients.shape[3])
+        return map_rows(rows, drawn, self.n_components)
 
     @property
     def _n_functions(self) -> int:

@@ -290,6 +290,13 @@ def compare_settings():
         )
         settings = {f"B={budget}": {"budget": budget} for budget in (10, 50, 100)}
         settings |= {f"B=50, step {c:g} / sqrt(T)": {"budget": 50, "step": c / np.sqrt(len(y))} for c in (1, 10)}
+        if title in LABELS:
+            for c in (1, 10, 100):
+                options = {"step": min(c / np.sqrt(len(y)), 7.9), "penalty": 0.005}
+                settings |= {
+                    f"OMKL, step {c:g} / sqrt(T)": options,
+                    f"AvgMKL, step {c:g} / sqrt(T)": {**options, "weight_step": 0.0},
+                }
         for label, options in settings.items():
             start = time.process_time()
             f = cls(**MIXED, **options).predict_partial_fit(X, y, **more)

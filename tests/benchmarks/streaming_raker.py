@@ -1,6 +1,6 @@
 """Raker and AdaRaker compared with a numpy loop, budgeted kernels and baselines, on the streams of their authors.
 
-    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|kinds|speed|all [--out FILE]
+    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|kinds|regret|speed|all [--out FILE]
 
 Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
 per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.datasets import drifting_stream
-from pgmx.metrics import prequential
+from pgmx.metrics import prequential, regret
 from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
 
 FOLDER = (
@@ -162,6 +162,39 @@ def compare_settings():
     return rows
 
 
+def compare_regret():
+    """Static regret over its bound (lemma 4) on 50 seeds, and the growth of both regrets with the rows."""
+    rows = {}
+    for n in (250, 1000, 4000):
+        for step in (0.1, n**-0.5):
+            ratios, gaps = [], []
+            for seed in range(50):
+                X, y, _ = drifting_stream(n, None, random_state=seed)
+                learner = RakerRegressor(n_components=20, step=step, weight_step=step, random_state=seed)
+                curve = regret(learner, X, 0.5 * y, n_points=1)  # losses stay below 1
+                ratios.append(float(curve.static[0] / curve.bound[0]))
+                gaps.append(float(curve.static[0]))
+            rows[f"T={n} step={step:.3f}"] = [
+                {
+                    "ratio mean": np.mean(ratios).round(5),
+                    "ratio most": np.max(ratios).round(5),
+                    "regret": np.mean(gaps).round(2),
+                }
+            ]
+            print(f"T={n} step={step:.3f}", rows[f"T={n} step={step:.3f}"], flush=True)
+    for every in (None, 1000):
+        for name, cls in {"Raker": RakerRegressor, "AdaRaker": AdaRakerRegressor}.items():
+            sums = np.zeros((3, 4))
+            for seed in range(5):
+                X, y, changes = drifting_stream(16_000, every, random_state=seed)
+                curve = regret(cls(random_state=seed), X, y, changes=changes, n_points=16)
+                at = np.searchsorted(curve.n_rows, [2000, 4000, 8000, 16_000])
+                sums += np.stack([curve.losses, curve.static, curve.dynamic])[:, at] / 5
+            rows[f"{name}, changes {every}"] = sums.round(2).tolist()
+            print(f"{name}, changes {every}", rows[f"{name}, changes {every}"], flush=True)
+    return rows
+
+
 MIXED = ("gaussian", "linear", "polynomial2", "polynomial3")
 
 
@@ -298,6 +331,7 @@ PARTS = {
     "sweeps": compare_settings,
     "steps": compare_steps,
     "kinds": compare_kinds,
+    "regret": compare_regret,
     "speed": compare_speed,
 }
 

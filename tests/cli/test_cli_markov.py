@@ -224,7 +224,7 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (("--method", "online", "--tiers", "t.csv"), "--tiers is for --method hill-climb, annealing"),
         (
             ("--method", "online", "--strategy", "thorough"),
-            "--strategy is for --method hill-climb, mmhc, not for online",
+            "--strategy is for --method hill-climb, dynamic, mmhc, not for online",
         ),
         (("--method", "first-hit", "--alpha", 1), "--alpha is for --method best-choice, online, edge-grafting"),
         (

@@ -77,7 +77,7 @@ def test_tiers_and_roots_direct_edges(weather):
     [
         (
             ("--strategy", "thorough", "--method", "annealing"),
-            "--strategy is for --method hill-climb, mmhc, not for annealing",
+            "--strategy is for --method hill-climb, dynamic, mmhc, not for annealing",
         ),
         (
             ("--max-indegree", "2", "--method", "tan"),

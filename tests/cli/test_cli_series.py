@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers.command_line import done, refused
+from helpers.dynamic_panels import draw_panel
 from pgmx.estimators import DenseLDS, KernelSVARM, SelectedGraph, SparsityInducingLDS
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph, read_model
 
@@ -218,7 +219,10 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("svarm", "--out", "m.npz"), "--out m.npz: .npz holds linear dynamical systems, which --method svarm does"),
         (("lds", "--out", "m.bif"), "--out m.bif: the suffix must be one of .npz, .graphml, .json"),
         (("lds", "--window", 5), "--window is for --method tensor-sem, not for lds"),
-        (("hill-climb", "--lags", 2), "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, not"),
+        (
+            ("hill-climb", "--lags", 2),
+            "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, dynamic",
+        ),
         (("glasso", "--time-column", "t"), "--time-column is for --method dense-lds"),
         (("dense-lds", "--lam", 1), "--lam is for --method best-choice"),
         (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
@@ -247,3 +251,14 @@ def test_wrong_options_are_refused(arguments, message, table):
 def test_states_are_no_series():
     assert "alarm is a bundled discrete network" in refused("learn", "alarm", "--method", "lds")
     assert "no such file: none.csv" in refused("learn", "none.csv", "--method", "dense-lds")
+
+
+def test_dynamic_networks_of_a_panel(workdir):
+    draw_panel(n_groups=30, n_times=8).to_csv("panel.csv", index=False)
+    options = ("--method", "dynamic", "--time", "t", "--groups", "id")
+    given = ("--static", "s", "--score", "bdeu", "--instantaneous", "--out", "model.json")
+    text = done("learn", "panel.csv", *options, *given)
+    assert "210 rows with all lags before them, 4 variables" in text and "a@t-1 -> b" in text
+    assert read_model("model.json").static_columns == ("s",)
+    assert "--groups names 'z'" in refused("learn", "panel.csv", *options[:-1], "z")
+    assert "--kernels is for" in refused("learn", "panel.csv", *options, "--kernels", "gaussian")

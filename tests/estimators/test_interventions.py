@@ -7,11 +7,13 @@ import pandas as pd
 import pgmpy.structure_score
 import pytest
 
+from helpers.command_line import done
 from oracles.all_dags import all_dags
 from oracles.conditional_gaussian import clg_log_likelihood
 from oracles.family_scores import FORMULAS, Family, family_counts
 from oracles.interventional import join, list_classes
-from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch, StructurePosterior
+from pgmx.estimators import BootstrapStructure, GreedyEquivalenceSearch, HillClimbSearch, StructurePosterior
+from pgmx.estimators.resampler import Resampler
 from pgmx.scores import BDeu, UniformPrior
 from pgmx.scores.registry import list_scores
 
@@ -315,3 +317,29 @@ def test_cells_of_the_column():
         assert search.score_ == expected.score_
     numbered = frame.set_axis([0, 1, 2, 3], axis=1).assign(t=[0, 1, np.nan, 3])  # a column of floats names integers
     assert HillClimbSearch(interventions="t").fit(numbered).variables_ == [0, 1, 2, 3]
+
+
+def test_resamples_draw_the_interventions_of_their_rows():
+    rng = np.random.default_rng(10)
+    was_set = draw_targets(rng, 300, [(), (1,), (2,)])
+    data = to_frame(draw_states(rng, was_set)).assign(target=to_cells(was_set))
+    bootstrap = BootstrapStructure(HillClimbSearch(interventions="target"), n_resamples=4, show_progress=False)
+    resampler = Resampler.from_learner(HillClimbSearch(), 300, None, 0)
+    graphs = []
+    for b in range(4):
+        rows = np.repeat(np.arange(300), resampler.count_draws(b))
+        graphs.append(HillClimbSearch(interventions="target").fit(data.iloc[rows]).graph_)
+    found = bootstrap.fit(data).direction_probability_
+    share = np.mean([("a", "b") in graph.directed_edges for graph in graphs])
+    assert bootstrap.variables_ == NAMES
+    assert found.loc["a", "b"] == pytest.approx(share)
+
+
+def test_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    was_set = draw_targets(rng, 200, [(), (1,)])
+    rows = pd.DataFrame(draw_states(rng, was_set).T, columns=NAMES)
+    rows.assign(target=["b" if row[1] else None for row in was_set]).to_csv(tmp_path / "rows.csv", index=False)
+    printed = done("learn", tmp_path / "rows.csv", "--interventions", "target")
+    score = HillClimbSearch().fit(rows, interventions=was_set).score_
+    assert f"{score:.4f} (bic)" in printed

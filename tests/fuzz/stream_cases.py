@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgmx.metrics import PrequentialCurve, prequential
-from pgmx.plotting import plot_intervals, plot_prequential
-from pgmx.streaming import CategoricalSubspace
+from pgmx.metrics import PrequentialCurve, RegretCurve, prequential, regret
+from pgmx.plotting import plot_intervals, plot_prequential, plot_regret
+from pgmx.streaming import AdaRakerRegressor, CategoricalSubspace, RakerRegressor
 from pgmx.streaming.least_squares import RecursiveLeastSquares
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 from tests.fuzz.cases import pick
@@ -42,6 +42,41 @@ enter_calls(
         "y": Wrong((None, [1.0], ["x"] * 9, [np.nan] * 9), ("y", "sample", "string")),
         "window": Wrong((0, -1, 2.5, "x", None)),
         "classes": Wrong(([0, 1],)),
+    },
+    0.5,
+)
+
+
+def draw_regret(rng: np.random.Generator) -> Arguments:
+    """Return arguments of `regret`."""
+    n = int(rng.integers(9, 40))
+    cls = pick(rng, [RakerRegressor, AdaRakerRegressor])
+    learner = cls(n_components=2, kernels=pick(rng, ["gaussian", ("gaussian", "linear", "polynomial3")]))
+    return {
+        "learner": learner,
+        "X": rng.random((n, 2)),
+        "y": rng.random(n),
+        "changes": pick(rng, [(), [4], [1, n - 1]]),
+    }
+
+
+def check_regret(curve: RegretCurve, arguments: Arguments) -> None:
+    """The best switching function is at least as good as the best fixed one, and the picture shows lines."""
+    assert (curve.dynamic >= curve.static - 1e-9).all()
+    assert curve.n_rows[-1] == len(arguments["y"])
+    assert plot_regret(curve).get_lines()
+
+
+enter_calls(
+    "metrics.regret",
+    regret,
+    draw_regret,
+    check_regret,
+    {
+        "X": WRONG_ROWS,
+        "y": Wrong((None, [1.0], [np.nan] * 9), ("y", "sample", "target")),
+        "changes": Wrong(([0], [3, 3], [10**6], [1.5], "x")),
+        "n_points": Wrong((0, -1, 2.5, "x")),
     },
     0.5,
 )
@@ -97,7 +132,9 @@ enter_calls(
     draw_levels,
     check_subspace,
     {
-        "X": Wrong((np.full((3, 2), np.nan), [[np.inf, 1.0]], np.zeros((0, 3)), "x", None), ("X", "sample", "array")),
+        "X": Wrong(
+            (np.full((3, 2), np.nan), [[np.inf, 1.0]], np.zeros((0, 3)), "x", None), ("X", "sample", "array", "file")
+        ),
         "model": Wrong(("x", 3, None)),
         "sketch": Wrong(("x", 3, None)),
         "n_components": Wrong((0, -1, 1.5, "x", None)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from pgmx.atomic import replace_file
 from pgmx.cli.console import say
 from pgmx.cli.methods import (
+    DYNAMIC_METHODS,
     GAUSSIAN_METHODS,
     HIDDEN_CAUSES,
     LDS_METHODS,
@@ -75,6 +76,7 @@ def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> N
     suffixes: tuple[str, ...] = GAUSSIAN_SUFFIXES
     if method in SERIES_METHODS:
         suffixes = SYSTEM_SUFFIXES if method in LDS_METHODS else GRAPH_SUFFIXES
+        suffixes = (*suffixes, ".bif") if method in DYNAMIC_METHODS else suffixes
         if targets.out is not None and targets.out.suffix.lower() == ".npz" and method not in LDS_METHODS:
             raise ValueError(
                 f"--out {targets.out}: .npz holds linear dynamical systems, which --method {method} does not learn: "
@@ -85,8 +87,8 @@ def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> N
     where = open_source(source, options)
     if where.path is None:
         raise ValueError(
-            f"--method {method} needs numeric columns, but {where.name} is a bundled discrete network: give a file of "
-            "data"
+            f"--method {method} needs {'series' if method in DYNAMIC_METHODS else 'numeric columns'}, but {where.name} "
+            "is a bundled discrete network: give a file of data"
         )
     if method in SERIES_METHODS:
         from pgmx.cli.learn.series import learn_series
@@ -130,7 +132,7 @@ def run_bootstrap(
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    seconds = fit_timed(bootstrap, data.table)
+    seconds = fit_timed(bootstrap, data.table, **data.known)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)
 

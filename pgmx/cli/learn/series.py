@@ -11,9 +11,9 @@ from typing import Any
 from pgmx.cli import report
 from pgmx.cli.console import say
 from pgmx.cli.knowledge import lagged_knowledge, lagged_name
-from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS, make_learner
+from pgmx.cli.methods import DYNAMIC_METHODS, LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS, make_learner
 from pgmx.cli.paths import Source
-from pgmx.cli.tables import open_input, peek_columns
+from pgmx.cli.tables import choose_discrete, open_input, peek_columns
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
 
@@ -39,7 +39,10 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
     known = {}
     if options["exogenous_power"] is not None:
         known["exogenous_power"] = _read_powers(options["exogenous_power"])
-    chosen = make_learner(options, _read_knowledge(where.path, options))
+    knowledge = _read_knowledge(where.path, options)
+    if where.path is not None and options.get("discrete"):
+        knowledge["discrete_columns"] = choose_discrete(where.path, options)
+    chosen = make_learner(options, knowledge)
     with warnings.catch_warnings(), spelling_options(options["time_column"]):
         # The report has these, with the options of this command.
         warnings.filterwarnings("ignore", ".* (stopped at a duality gap|was ended by|did not reach tol)", UserWarning)
@@ -48,7 +51,8 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     _report(where, chosen, options, seconds)
     # an undirected edge has two different coefficients, but one strength
-    numbers = {"strength": "strength"} if method in SVARM_METHODS else {"strength": "strength", "weight": "coefficient"}
+    is_scored = method in (*SVARM_METHODS, *DYNAMIC_METHODS)
+    numbers = {"strength": "strength"} if is_scored else {"strength": "strength", "weight": "coefficient"}
     rows = [] if quiet else _list_edges(learner.graph_, numbers)
     if rows:
         report.strength_lines(rows, tuple(numbers.values()), MOST_EDGES)
@@ -107,12 +111,15 @@ def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
     """Print the learned graph; `chosen` is the learner, or the selector of its penalty."""
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     windows = getattr(learner, "window_lengths_", None)
-    n_rows = learner.n_targets_ if windows is None else int(windows.sum())
+    n_rows = _count_rows(learner) if windows is None else int(windows.sum())
     kind = "with all lags before them" if windows is None else f"in {len(windows)} windows"
-    dropped = f", {learner.n_left_out_} left out" if learner.n_left_out_ else ""
+    n_left_out = getattr(learner, "n_left_out_", 0)
+    dropped = f", {n_left_out} left out" if n_left_out else ""
     _line("data", f"{where.name}: {n_rows} rows {kind}{dropped}, {len(learner.variables_)} variables")
     lags = "" if windows is not None else " (1 lag)" if learner.lags == 1 else f" ({learner.lags} lags)"
     _line("method", f"{method}{lags}")
+    if method in DYNAMIC_METHODS:
+        _line("score", f"{learner.score_:.4f} ({options['score'] or 'bic'})")
     if hasattr(learner, "objective_"):
         _line("objective", f"{learner.objective_:.6f}")
     if hasattr(learner, "dual_gap_"):
@@ -135,6 +142,10 @@ def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
     _line("seconds", f"{seconds:.3f}")
 
 
+def _count_rows(learner: Any) -> int:
+    return learner.n_rows_ if hasattr(learner, "n_rows_") else learner.n_targets_
+
+
 def _list_edges(graph: Any, attributes: Iterable[str]) -> list[tuple]:
     """Return the edges as text, with their attributes; an undirected edge appears once."""
     rows = []
@@ -153,7 +164,8 @@ def _write(learner: Any, targets: report.Targets) -> None:
     if targets.out is not None:
         from pgmx.models import save_model
 
-        model = learner.model_ if targets.out.suffix.lower() == ".npz" else learner.graph_
+        has_parameters = targets.out.suffix.lower() in ((".json", ".bif") if hasattr(learner, "n_rows_") else (".npz",))
+        model = learner.model_ if has_parameters else learner.graph_
         say(f"wrote {save_model(model, targets.out)}")
     if targets.plot is not None:
         _draw(learner.graph_, targets.plot)
