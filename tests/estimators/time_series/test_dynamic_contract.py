@@ -108,3 +108,13 @@ def test_block_bootstrap_counts_the_edges_of_resamples(n_jobs):
         assert confidence == pytest.approx(shares[u[1], "abcs".index(v[0]), "abcs".index(u[0])])
     with pytest.raises(ValueError, match="sample_weight"):
         BlockBootstrap(learner).fit(panel, sample_weight=np.ones(len(panel)))
+
+
+def test_cost_is_that_of_all_columns_at_all_lags():
+    panel = draw_panel()
+    cost = make_learner(lags=2).estimate_cost(panel)
+    assert cost.codes == 12 * (len(panel) - 12) > 0
+    shape = make_learner(lags=2).estimate_cost(n_rows=len(panel) - 12, cardinalities=[3, 3, 3, 2])
+    assert (shape.codes, shape.gains) == (cost.codes, cost.gains)
+    numbers = DynamicBayesianNetworkSearch().estimate_cost(np.random.default_rng(0).standard_normal((50, 2)))
+    assert numbers.total > 0
