@@ -17,6 +17,14 @@ def get_graph(source: Any) -> Any:
     return source.graph_ if _is_learner(source) else source
 
 
+def get_series_graph(source: Any) -> Any:
+    """Return the graph of a fitted learner or of a model of time series, and anything else as it is."""
+    source = get_graph(source)
+    # other models are graphs themselves
+    is_series_model = hasattr(source, "to_networkx") and not hasattr(source, "nodes")
+    return source.to_networkx() if is_series_model else source
+
+
 def get_model(source: Any) -> Any:
     """Return the model of a fitted learner, its graph if it has no model, and anything else as it is."""
     if not _is_learner(source):

@@ -56,9 +56,12 @@ def encode(
     double[:, ::1] table,           # in and out: (slots, D) their normals
     bint store,                     # in: whether new normals enter the table
     double[:, :, ::1] features,     # out: (m, P, 2 D), P = n_views n_widths: sines, then cosines, over the root of D
+    const double[:, ::1] factors=None,  # in: (n_widths, D) factors of the projections; None: 1
+    const int[::1] kinds=None,      # in: (n_widths) 0, or the degree of a product of projections, with zeros after it
+    bint unit=True,                 # in: whether rows are scaled to unit length
 ):
-    """Compute the features of rows scaled to unit length."""
-    cdef Py_ssize_t m = features.shape[0], D = table.shape[1], n_widths = scales.shape[0]
+    """Compute the features of rows."""
+    cdef Py_ssize_t m = features.shape[0], D = table.shape[1], n_widths = scales.shape[0], k
     cdef Py_ssize_t n_views = features.shape[1] // n_widths, t, v, e, i, w, view
     cdef uint64_t mask = <uint64_t> names.shape[0] - 1, key, slot
     cdef double total, value, share = 1.0 / sqrt(<double> D)
@@ -89,12 +92,21 @@ def encode(
                         draw_normals(key, seed, sums + D, sums + 2 * D, D)
                         normals = sums + D
                     pgmx_shift(sums, normals, 1.0, value, D)
-                total = 1.0 / sqrt(total) if total > 0.0 else 0.0
+                total = (1.0 / sqrt(total) if total > 0.0 else 0.0) if unit else 1.0
                 for w in range(n_widths):
                     z = &features[t, v * n_widths + w, 0]
                     value = total * scales[w]
+                    if kinds is not None and kinds[w] > 0:
+                        for i in range(D):
+                            z[i], z[D + i] = share, 0.0
+                            for k in range(kinds[w]):
+                                z[i] *= value * sums[(i + k) % D]
+                        continue
                     for i in range(D):
                         sums[D + i] = value * sums[i]
+                    if factors is not None:
+                        for i in range(D):
+                            sums[D + i] *= factors[w, i]
                     pgmx_sincos(sums + D, z, z + D, D)
                     for i in range(2 * D):
                         z[i] *= share
@@ -149,12 +161,14 @@ def learn(
     double step,                         # in
     double weight_step,                  # in
     double[:, ::1] predictions,          # out: (m, k) made before each row was learned; or no rows
+    double penalty=0.0,                  # in: of the squared length of theta
+    bint long_features=False,            # in: whether features longer than 1 divide the step by their squared length
 ):
     """Learn rows in their order."""
     cdef Py_ssize_t m = features.shape[0], P = features.shape[1], n = features.shape[2], k = targets.shape[1]
     cdef Py_ssize_t t, p, j
     cdef bint wanted = predictions.shape[0] > 0
-    cdef double target, error, slope = 0.0, largest, scale = 1.0
+    cdef double target, error, slope = 0.0, largest, scale = 1.0, own = step
     cdef double* outputs = <double*> malloc(P * sizeof(double))
     if outputs == NULL:
         raise MemoryError("no memory for outputs of kernels")
@@ -175,7 +189,9 @@ def learn(
                     scale = moments[0] / moments[2] if moments[2] > 0.0 else 1.0
                 for p in range(P):
                     log_weights[p, j] -= weight_step * scale * compute_loss(loss, outputs[p], target, &slope)
-                    pgmx_shift(&coefficients[p, j, 0], &features[t, p, 0], 1.0, -step * slope, n)
+                    if long_features:
+                        own = step / max(1.0, compute_output(&features[t, p, 0], &features[t, p, 0], n))
+                    pgmx_shift(&coefficients[p, j, 0], &features[t, p, 0], 1.0 - 2.0 * own * penalty, -own * slope, n)
                 largest = log_weights[0, j]
                 for p in range(1, P):
                     largest = max(largest, log_weights[p, j])

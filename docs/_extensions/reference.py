@@ -40,6 +40,7 @@ RESULTS = (
     "pgmx.estimators.gaussian.estimate.GaussianPath",
     "pgmx.estimators.markov.path.RegularizationPath",
     "pgmx.estimators.time_series.svarm.learner.SVARMPath",
+    "pgmx.models.time_series.dynamic.forecasts.Forecast",
     "pgmx.models.time_series.measures.GraphMeasures",
     "pgmx.solvers.gaussian.graphical_lasso.GraphicalLassoSolution",
     "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",

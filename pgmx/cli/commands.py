@@ -483,13 +483,15 @@ def predict(model, source, **options):
 def forecast(model, source, **options):
     """Forecast the rows that follow a time series.
 
-    MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds.
+    MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds,
+    or the dynamic Bayesian network (.json) that it writes with --method dynamic.
     SOURCE is a CSV or Parquet file of the series, oldest row first. The forecast starts after its last row and needs as
     many rows as the model has lags. Seasons are counted from the first row of SOURCE, which must be the first row of
     the training data.
 
     The output is CSV, one row per step: its time, and the mean of each series. If the times are not regular, the steps
-    are numbered 1, 2, ... instead.
+    are numbered 1, 2, ... instead. A dynamic Bayesian network gives the probability of each state of each series, for
+    each group.
 
     \b
     Examples:

@@ -29,37 +29,45 @@ def forecast(
             raise ValueError(f"--out {out}: the suffix must be .csv")
         check_writable(out, "--out")
     system = _read_system(Path(model))
-    history = _read_history(Path(source), system, time_column, reading)
-    later = _read_exogenous(exogenous, system, model, history, steps)
-    table = _forecast(system, history, steps, coverage, model, later)
+    if hasattr(system, "transition"):
+        if exogenous is not None:
+            raise ValueError(f"--exogenous {exogenous}: {model} has no exogenous columns, leave the option out")
+        table = _forecast_states(system, Path(source), steps, time_column, coverage, reading)
+    else:
+        history = _read_history(Path(source), system, time_column, reading)
+        later = _read_exogenous(exogenous, system, model, history, steps)
+        table = _forecast(system, history, steps, coverage, model, later)
     if out is None:
         _print(table)
         return
     from pgmx.atomic import replace_file
 
     with replace_file(out) as part:
-        table.to_csv(part, index_label=table.index.name, lineterminator="\n", encoding="utf-8")
+        table.to_csv(part, index_label=table.index.names, lineterminator="\n", encoding="utf-8")
     say(f"wrote {out}")
 
 
 def _print(table: "pd.DataFrame") -> None:
     """Print a table as CSV, one line per row."""
-    label = escape_controls(table.index.name or "")
+    label = [escape_controls(name or "") for name in table.index.names]
     text = table.rename(columns=escape_controls).to_csv(index_label=label, lineterminator="\n")
     for row in text.splitlines():
         say(row)
 
 
 def _read_system(path: Path) -> Any:
-    from pgmx.models import LinearDynamicalSystem, read_model
+    from pgmx.models import DynamicBayesianNetwork, LinearDynamicalSystem, read_model
 
     if not path.exists():
         raise ValueError(f"no such file: {path}")
-    remedy = "give a file that pgmx learn --method dense-lds, lds or scalable-lds wrote with --out MODEL.npz"
-    if path.suffix.lower() != ".npz":
-        raise ValueError(f"{path} is not a model of a time series (.npz): {remedy}")
+    remedy = (
+        "give a file that pgmx learn --method dense-lds, lds or scalable-lds wrote with --out MODEL.npz, or --method "
+        "dynamic with --out MODEL.json"
+    )
+    if path.suffix.lower() not in (".npz", ".json"):
+        raise ValueError(f"{path} is not a model of a time series (.npz or .json): {remedy}")
     system = read_model(path)
-    if not isinstance(system, LinearDynamicalSystem):
+    if not isinstance(system, LinearDynamicalSystem | DynamicBayesianNetwork):
         raise ValueError(f"{path} holds a {type(system).__name__}, which cannot forecast: {remedy}")
     return system
 
@@ -132,6 +140,28 @@ def _read_history(path: Path, system: Any, time_column: str | None, reading: dic
             "the time column by --time-column"
         )
     return rows[list(system.names)].set_axis(labels, axis=0)
+
+
+def _forecast_states(
+    network: Any, path: Path, steps: int, time_column: str | None, coverage: float | None, reading: dict
+) -> "pd.DataFrame":
+    """Return probabilities of states, and means of continuous variables with their bounds if `coverage` is given."""
+    if not path.exists():
+        raise ValueError(f"no such file or folder: {path}")
+    if time_column is not None:
+        network = type(network).from_parts(network.parts()._replace(time_column=time_column))
+    options = {} if coverage is None else {"coverage": coverage}
+    found = network.forecast(read_input(path, reading), steps, **options)
+    if not found.exact:
+        largest = found.standard_error.max(axis=None)
+        say(f"simulated: the largest standard error is {largest:.2g}", err=True)
+    kept = [
+        (name, label)
+        for name, label in found.values.columns
+        if name in network.states or label == "mean" or (label != "std" and coverage is not None)
+    ]
+    texts = [f"{name}" if name not in network.states and label == "mean" else f"{name} {label}" for name, label in kept]
+    return found.values[kept].set_axis(texts, axis=1)
 
 
 def _forecast(

@@ -11,14 +11,12 @@ from pgmx.cli.console import say
 from pgmx.cli.knowledge import lagged_name
 from pgmx.cli.paths import check_targets, check_writable
 from pgmx.cli.tables import open_input
+from pgmx.fitted import get_series_graph
 
 
 def read_network(text: str, format: str | None = None) -> Any:
-    """Read a graph or a network, bundled or from a file; a linear dynamical system gives a graph over (name, lag)."""
-    from pgmx.models import LinearDynamicalSystem
-
-    model = read_any(text, format)
-    return model.to_networkx() if isinstance(model, LinearDynamicalSystem) else model
+    """Read a graph or a network, bundled or from a file; a model of time series gives a graph over (name, lag)."""
+    return get_series_graph(read_any(text, format))
 
 
 def read_any(text: str, format: str | None = None) -> Any:
@@ -35,7 +33,7 @@ def read_any(text: str, format: str | None = None) -> Any:
         if path.suffix or len(path.parts) > 1:
             raise ValueError(f"no such file: {text}")
         raise ValueError(f"{text!r} is neither a file nor a bundled network ({', '.join(names)})")
-    from pgmx.models import LinearDynamicalSystem, read_model
+    from pgmx.models import read_model
     from pgmx.models.any_model import FORMATS
     from pgmx.models.files.formats import find_format
 
@@ -43,7 +41,7 @@ def read_any(text: str, format: str | None = None) -> Any:
     if format == "graphml":  # it may hold a graph without parameters
         return _read_graphml(path)
     model = read_model(path, format)
-    if not isinstance(model, LinearDynamicalSystem) and not len(model):
+    if hasattr(model, "nodes") and not len(model):
         raise ValueError(f"{path} holds no variables: is it a file in {format} form?")
     return model
 

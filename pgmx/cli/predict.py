@@ -72,11 +72,13 @@ def _check_files(path: Path, out: Path | None) -> None:
 
 def _read_network(model: str, format: str | None) -> Any:
     """Read a network that predicts."""
-    from pgmx.models import LinearDynamicalSystem
+    from pgmx.models import DynamicBayesianNetwork, LinearDynamicalSystem
 
     network = read_any(model, format)
     if isinstance(network, LinearDynamicalSystem):
         raise ValueError(f"{model} is a linear dynamical system: use pgmx forecast")
+    if isinstance(network, DynamicBayesianNetwork):
+        raise ValueError(f"{model} is a dynamic Bayesian network: use pgmx forecast")
     if not hasattr(network, "predict"):
         raise ValueError(
             f"{model} holds a {type(network).__name__}: predict needs a network with parameters (discrete, Gaussian or "

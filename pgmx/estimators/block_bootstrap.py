@@ -13,9 +13,11 @@ from scipy.sparse import issparse
 
 from pgmx.checks import as_reals
 from pgmx.data.draws import count_draws
-from pgmx.data.series import Panel
+from pgmx.data.series import LaggedSeries, Panel
 from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
 from pgmx.estimators.time_series.dense import DenseLDS
+from pgmx.estimators.time_series.dynamic.resampler import DynamicResampler, measure_blocks
+from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch
 from pgmx.estimators.time_series.learner import clone_silent, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
@@ -110,6 +112,26 @@ class _StructuralTask:
         return sums
 
 
+class _DynamicTask:
+    """Task of a worker: sums over some resamples of the rows of a dynamic Bayesian network."""
+
+    def __init__(self, resampler: DynamicResampler, seed: int, n_resamples: int) -> None:
+        self._resampler, self._seed, self._n_resamples = resampler, seed, n_resamples
+
+    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
+        """Return the sums of strengths over the resamples of a task."""
+        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
+        lags, n = self._resampler.learner.lags, len(self._resampler.names)
+        sums = EdgeSums.zeros((lags + 1, n, n), len(numbers))
+        for n_before, resample in enumerate(numbers):
+            counts = count_draws(self._seed, resample, len(arrays.sizes))
+            edges, values = self._resampler.solve(np.repeat(counts, arrays.sizes))
+            if n_before and is_past(inf):  # its search may have been interrupted
+                return sums._replace(n_resamples=n_before)
+            sums.add(slice(None), edges, values)
+        return sums
+
+
 class BlockBootstrap(BaseStructureLearner):
     r"""Edge confidence for time series: a learner is run on resamples of blocks of rows.
 
@@ -121,10 +143,10 @@ class BlockBootstrap(BaseStructureLearner):
 
     Parameters
     ----------
-    estimator : learner of linear dynamical systems, LinearSVARM or KernelSVARM, default=None
+    estimator : learner of linear dynamical systems, SVARM or DynamicBayesianNetworkSearch, default=None
         The learner with its options. It is cloned and never changed. The default is ``DenseLDS()``, which has all
-        edges, so only its standard errors are useful. For KernelSVARM, strengths replace coefficients. A penalty not
-        given by the options is chosen on each resample.
+        edges, so only its standard errors are useful. For KernelSVARM and dynamic Bayesian networks, strengths replace
+        coefficients. A penalty not given by the options is chosen on each resample.
     block_length : int, default=None
         Rows per block. None means the cube root of the number of predicted rows, rounded up.
     n_resamples : int, default=100
@@ -205,7 +227,7 @@ class BlockBootstrap(BaseStructureLearner):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [LDSLearner, SVARMLearner, None],
+        "estimator": [LDSLearner, SVARMLearner, DynamicBayesianNetworkSearch, None],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -220,7 +242,7 @@ class BlockBootstrap(BaseStructureLearner):
     edge_probability_: np.ndarray
     coef_mean_: np.ndarray
     standard_errors_: np.ndarray
-    estimator_: LDSLearner | SVARMLearner
+    estimator_: LDSLearner | SVARMLearner | DynamicBayesianNetworkSearch
     block_length_: int
     n_blocks_: int
     n_resamples_: int
@@ -229,7 +251,7 @@ class BlockBootstrap(BaseStructureLearner):
 
     def __init__(
         self,
-        estimator: LDSLearner | SVARMLearner | None = None,
+        estimator: LDSLearner | SVARMLearner | DynamicBayesianNetworkSearch | None = None,
         *,
         block_length: int | None = None,
         n_resamples: int = 100,
@@ -263,9 +285,11 @@ class BlockBootstrap(BaseStructureLearner):
         """The estimator's additional markers of missing values in files."""
         return getattr(self.estimator, "na_values", None)
 
-    def _open(self, X: Any) -> Panel:
+    def _open(self, X: Any) -> Panel | LaggedSeries:
         learner = self._make_learner()
         learner._validate()
+        if isinstance(learner, DynamicBayesianNetworkSearch):
+            return learner._open(X)
         if isinstance(learner, LDSLearner) and not learner._reads_chunks():
             raise ValueError(
                 f"BlockBootstrap resamples cross-products, but {type(learner).__name__} needs the rows "
@@ -277,13 +301,23 @@ class BlockBootstrap(BaseStructureLearner):
     def _make_learner(self) -> Any:
         return DenseLDS() if self.estimator is None else clone_learner(self.estimator)
 
-    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run:
         learner = self._make_learner()
-        learner._refuse_weights(sample_weight)
+        if sample_weight is not None:
+            raise ValueError(
+                f"{type(self).__name__} does not support sample_weight, since resamples are weights of blocks of rows: "
+                "leave it out"
+            )
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             with run.limit_runs():
+                if isinstance(learner, DynamicBayesianNetworkSearch):
+                    learn_or_raise(learner, opened)
+                    learner._set_names(opened.names)
+                    self._resample_scores(opened, learner, run)
+                    self.estimator_, self._results = learner, {}
+                    return run
                 if isinstance(learner, SVARMLearner):
                     learn_or_raise(learner, opened)
                     self._resample_rows(opened, clone_silent(learner), run)
@@ -351,6 +385,16 @@ class BlockBootstrap(BaseStructureLearner):
         task = _StructuralTask(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
         self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
 
+    def _resample_scores(self, series: LaggedSeries, fitted: DynamicBayesianNetworkSearch, run: Run) -> None:
+        """Run the resamples of a dynamic Bayesian network, which count rows several times or not at all."""
+        sizes = measure_blocks(series, self._choose_length(len(series.targets)))
+        self._check_n_blocks(len(sizes), int(sizes.sum()))
+        options = {"n_jobs": None, "checkpoint": None}
+        resampler = DynamicResampler.from_fitted(fitted, clone_silent(fitted).set_params(**options))
+        task = _DynamicTask(resampler, self._draw_seed(), self.n_resamples)
+        n = len(series.names)
+        self._set_results(self._run_tasks(task, SharedArrays(sizes=sizes), run), np.ones((n, n)), first=0)
+
     def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[EdgeSums]:
         """Return the sums of the tasks, in their order, and end the run."""
         n_tasks = -(-self.n_resamples // _RESAMPLES_PER_TASK)
@@ -409,6 +453,8 @@ class BlockBootstrap(BaseStructureLearner):
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)
         learner = self.estimator_
+        if isinstance(learner, DynamicBayesianNetworkSearch):
+            return self._join_edges(learner, confidence, weights)
         if isinstance(learner, LDSLearner):
             return learner._graph_coefficients(weights, confidence=confidence)
         options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
@@ -416,6 +462,19 @@ class BlockBootstrap(BaseStructureLearner):
             return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
         strengths = measure_strengths(list(weights), learner.scales_)
         return TimeSeriesGraph.from_coefficients(self.variables_, weights, strengths=strengths, **options)
+
+    def _join_edges(
+        self, learner: DynamicBayesianNetworkSearch, confidence: np.ndarray, strengths: np.ndarray
+    ) -> TimeSeriesGraph:
+        """Return the graph of probable edges; a pair of a row that is probable both ways is undirected."""
+        names, graph = self.variables_, TimeSeriesGraph()
+        graph.add_nodes_from(learner.nodes_)
+        for lag, target, source in np.argwhere(confidence).tolist():
+            mark = {"undirected": True} if lag == 0 and confidence[0, source, target] else {}
+            entry = lag, target, source
+            numbers = {"strength": float(strengths[entry]), "confidence": float(confidence[entry])}
+            graph.add_edge((names[source], lag), (names[target], 0), **numbers, **mark)
+        return graph
 
     @property
     def strengths_(self) -> "pd.DataFrame":

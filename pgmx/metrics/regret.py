@@ -18,12 +18,12 @@ _CUT = 1e-12  # eigenvalues of Gram matrices below this share of the largest are
 
 @dataclass(frozen=True)
 class RegretCurve:
-    """Regret after growing numbers of rows, returned by `regret`.
+    """Regret of growing parts of a stream, returned by `regret`.
 
     Attributes
     ----------
     n_rows : ndarray of int64, shape (n_points,)
-        Numbers T of rows.
+        The first T rows of each part.
     losses : ndarray of shape (n_points,)
         Sums of the losses of the learner over the first T rows, each predicted before it was learned.
     static : ndarray of shape (n_points,)

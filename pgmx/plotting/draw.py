@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from pgmx.checks import check_natural, check_same_names, is_number, join_names
-from pgmx.fitted import FittedLearner, get_graph
+from pgmx.fitted import FittedLearner, get_series_graph
 from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.packing import HEIGHT
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
@@ -138,7 +138,7 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
-    drawn, compared = _leave_out_lags(get_graph(graph), get_graph(reference))
+    drawn, compared = _leave_out_lags(get_series_graph(graph), get_series_graph(reference))
     if compared is not None and is_pag(drawn) != is_pag(compared):
         raise TypeError("a PAG can be compared with a PAG only: leave out reference, or give another one")
     indexed = index_graph(drawn)

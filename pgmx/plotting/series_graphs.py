@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pgmx.fitted import get_graph
+from pgmx.fitted import get_series_graph
 from pgmx.plotting.pictures import make_figure, make_picture
 from pgmx.plotting.strengths import Strengths
 
@@ -35,13 +35,11 @@ _LABEL_AT = 0.36  # position of a label, as a share of the way from the source t
 
 def read_graph(source: Any) -> Any:
     """Return the `TimeSeriesGraph` of a graph, a system or a fitted learner."""
-    graph = get_graph(source)
-    if hasattr(graph, "coef") and hasattr(graph, "to_networkx"):
-        graph = graph.to_networkx()
+    graph = get_series_graph(source)
     if not (hasattr(graph, "to_arrays") and hasattr(graph, "summary_graph")):
         raise TypeError(
-            f"expected a TimeSeriesGraph, a LinearDynamicalSystem or a fitted learner of time series, got "
-            f"{type(source).__name__}"
+            "expected a TimeSeriesGraph, a LinearDynamicalSystem, a DynamicBayesianNetwork or a fitted learner of time "
+            f"series, got {type(source).__name__}"
         )
     if not graph.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
@@ -87,7 +85,7 @@ def plot_adjacency(graph: Any, *, attribute: str = "strength", figure: Figure | 
 
     Parameters
     ----------
-    graph : TimeSeriesGraph, LinearDynamicalSystem or fitted learner
+    graph : TimeSeriesGraph, LinearDynamicalSystem, DynamicBayesianNetwork or fitted learner
         The graph to draw.
     attribute : {"weight", "strength", "confidence"}, default="strength"
         The attribute of the edges to draw. If the edges have only one of weight and strength, it is used for both; see
@@ -212,7 +210,7 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
 
     Parameters
     ----------
-    graph : TimeSeriesGraph, LinearDynamicalSystem or fitted learner
+    graph : TimeSeriesGraph, LinearDynamicalSystem, DynamicBayesianNetwork or fitted learner
         The graph to draw.
     ax : matplotlib.axes.Axes, optional
         The axes to draw on. Default: a new figure, independent of pyplot.

@@ -9,7 +9,7 @@ import numpy as np
 DEGREES = {"linear": 1, "polynomial2": 2, "polynomial3": 3}
 
 #: Factors for the radii of the Gaussian kernel's frequencies: each kernel is a mixture of Gaussian kernels.
-_MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
+MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
     "gaussian": lambda rng, n: np.ones(n),
     "laplacian": lambda rng, n: 1.0 / np.abs(rng.standard_normal(n)),
     "cauchy": lambda rng, n: np.sqrt(2.0 * rng.standard_exponential(n)),
@@ -18,7 +18,7 @@ _MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
 #: The product of one-dimensional Laplacian kernels: independent Cauchy frequencies.
 _PRODUCT = "laplacian_l1"
 
-KERNELS = (*_MIXTURES, _PRODUCT, *DEGREES)
+KERNELS = (*MIXTURES, _PRODUCT, *DEGREES)
 
 #: Rows of frequencies and of coefficients are padded to these multiples for the vector kernels.
 TILE, LANES = 16, 8
@@ -134,7 +134,7 @@ def draw_frequencies(
             block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
         else:
             block[:] = rng.standard_normal((n_components, n_features))
-        block *= (_MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
+        block *= (MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
     return frequencies
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_array, check_consi
 from pgmx._ext import _gradraker
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.features import DEGREES, MIXTURES, list_kernels
 from pgmx.streaming.inputs import check_finite
 from pgmx.streaming.losses import LOSSES, check_step
 from pgmx.streaming.node_rows import EncodedRows, KeyedRows, key_matrix, key_nodes
@@ -34,7 +35,11 @@ class GradrakerLearner(StreamLearner):
         "layers": "no_validation",
         "node_features": "no_validation",
         "n_components": [Interval(Integral, 1, None, closed="left")],
+        "separate_hops": ["boolean"],
+        "unit_rows": ["boolean"],
+        "kernels": "no_validation",
         "variances": "no_validation",
+        "penalty": [Interval(Real, 0, None, closed="left")],
         "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -49,8 +54,12 @@ class GradrakerLearner(StreamLearner):
     hops: int | Sequence[int]
     layers: Sequence[Any] | None
     node_features: Any
+    separate_hops: bool
+    unit_rows: bool
     n_components: int
+    kernels: str | Sequence[str]
     variances: float | Sequence[float]
+    penalty: float
     loss: str = "square"
     step: float | None
     weight_step: float
@@ -119,16 +128,17 @@ class GradrakerLearner(StreamLearner):
     # ---- hooks ----
 
     def _count_values(self, n_features: int) -> int:
-        return 2 * self.n_components * self._n_outputs * len(self._list_widths())
+        return 2 * self.n_components * self._n_outputs * self._count_kinds()
 
     def _start(self, n_features: int) -> None:
         self._seed = self._draw_seed()
-        self._allocate(getattr(self, "_n_views", 1) * len(self._list_widths()))
+        self._allocate(getattr(self, "_n_views", 1) * self._count_kinds())
         self._table = self._make_table()
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         numbers = self._encode_targets(targets)
         options = (self._is_centred, LOSSES[self.loss].code, self._get_step(), float(self.weight_step))
+        has_products = any(name in DEGREES for name, _ in list_kernels(self.kernels, self.variances))
         # left out of pickles: the table is a cache of drawn frequencies
         if not hasattr(self, "_table"):
             self._table = self._make_table()
@@ -137,7 +147,7 @@ class GradrakerLearner(StreamLearner):
             features = self._encode(rows, first, block.stop, self._seed, self._table, store=True)
             outputs = np.empty((0, self._n_outputs)) if predictions is None else predictions[block]
             state = self._coefficients, self._log_weights, self._moments
-            _gradraker.learn(features, numbers[block], *state, *options, outputs)
+            _gradraker.learn(features, numbers[block], *state, *options, outputs, self.penalty, has_products)
 
     def _predict(self, rows: Any) -> np.ndarray:
         outputs = np.empty((rows.shape[0], self._n_outputs))
@@ -157,13 +167,30 @@ class GradrakerLearner(StreamLearner):
 
     def _encode(self, rows: Any, first: int, stop: int, seed: np.ndarray, table: Any, store: bool) -> np.ndarray:
         """Return the features (stop - first, P, 2 D) of rows."""
-        widths = self._list_widths()
         if isinstance(rows, np.ndarray):
             return rows[first:stop].reshape(stop - first, -1, 2 * self.n_components)
-        features = np.empty((stop - first, rows.n_views * len(widths), 2 * self.n_components))
+        scales, factors, degrees = self._draw_mixtures(int(seed[0]))
+        features = np.empty((stop - first, rows.n_views * len(scales), 2 * self.n_components))
         entries = rows.keys, rows.values, rows.starts
-        _gradraker.encode(*entries, first, 1.0 / np.sqrt(widths), int(seed[0]), *table, store, features)
+        more = (factors, degrees, self.unit_rows)
+        _gradraker.encode(*entries, first, scales, int(seed[0]), *table, store, features, *more)
         return features
+
+    def _draw_mixtures(self, seed: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Return scales of the projections, factors of the components or None, and degrees or None, by kernel."""
+        pairs = list_kernels(self.kernels, self.variances)
+        degrees = np.array([DEGREES.get(name, 0) for name, _ in pairs], dtype=np.int32)
+        scales = np.array([1.0 if name in DEGREES else 1.0 / np.sqrt(number) for name, number in pairs])
+        if all(name == "gaussian" for name, _ in pairs):
+            return scales, None, None
+        rng = np.random.RandomState(seed % 2**32)
+        n = self.n_components
+        factors = [np.ones(n) if name in DEGREES else MIXTURES[name](rng, n) for name, _ in pairs]
+        return scales, np.array(factors), degrees
+
+    def _count_kinds(self) -> int:
+        """Return the number of kernels per view."""
+        return len(list_kernels(self.kernels, self.variances))
 
     def _list_widths(self) -> np.ndarray:
         return np.atleast_1d(np.asarray(self.variances, dtype=np.float64))
@@ -189,14 +216,16 @@ class GradrakerLearner(StreamLearner):
     def _get_step(self) -> float:
         if self.step is not None:
             return float(self.step)
-        return _SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step()
+        return _SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step(self.penalty)
 
     def _check_learner_options(self) -> None:
         self._validate_params()
-        check_step(self._get_step(), self.loss)
+        check_step(self._get_step(), self.loss, self.penalty)
         widths = self._list_widths()
         if widths.ndim != 1 or not len(widths) or not np.all((widths > 0.0) & np.isfinite(widths)):
             raise ValueError(f"variances={self.variances!r} must be finite and above 0")
+        if "laplacian_l1" in {name for name, _ in list_kernels(self.kernels, self.variances)}:
+            raise ValueError(f"kernels={self.kernels!r}: laplacian_l1 needs a fixed set of columns; give laplacian")
         hops = np.atleast_1d(np.asarray(self.hops))
         if not len(hops) or hops.dtype.kind not in "iu" or hops.min() < 1 or hops.max() > 255:
             raise ValueError(f"hops={self.hops!r} must be one or more integers from 1 to 255")
@@ -214,7 +243,7 @@ class GradrakerLearner(StreamLearner):
         rows: Any
         if isinstance(X, EncodedRows):
             rows = _check_array(X.features, dtype=np.float64, order="C", input_name="codes")
-            n_views, over = divmod(rows.shape[1], 2 * self.n_components * len(self._list_widths()))
+            n_views, over = divmod(rows.shape[1], 2 * self.n_components * self._count_kinds())
             if over:
                 raise ValueError(
                     f"codes have {rows.shape[1]} columns, not a multiple of 2 n_components times the variances"
@@ -228,7 +257,7 @@ class GradrakerLearner(StreamLearner):
             rows, y = checked if learned else (checked, y)
             rows, width, n_views = key_matrix(rows), self.n_features_in_, 1
         if fitted:
-            views = len(self._coefficients) // len(self._list_widths())
+            views = len(self._coefficients) // self._count_kinds()
             if n_views != views:
                 raise ValueError(
                     f"rows have {n_views} views, but had {views} at the first row: keep graph, layers and node_features"
@@ -269,7 +298,8 @@ class GradrakerLearner(StreamLearner):
         if not names:
             raise ValueError("X holds 0 sample(s): give at least one name of a node")
         hops = [int(hop) for hop in np.atleast_1d(np.asarray(self.hops))]
-        return key_nodes(names, self.graph, hops, self.layers, self.node_features), 1
+        groups = [[hop] for hop in hops] if self.separate_hops else [hops]
+        return key_nodes(names, self.graph, groups, self.layers, self.node_features, unit=self.unit_rows), 1
 
     # ---- copies and files ----
 
@@ -307,7 +337,7 @@ class GradrakerLearner(StreamLearner):
         weights = arrays["_log_weights"]
         n_kernels = len(weights) if weights.ndim else 0
         # checked first, since arrays of this size are made
-        if n_kernels and n_kernels % len(self._list_widths()) == 0 and n_kernels < 1 << 20:
+        if n_kernels and n_kernels % self._count_kinds() == 0 and n_kernels < 1 << 20:
             self._coefficients = np.empty((n_kernels, self._n_outputs, 2 * self.n_components))
             self._log_weights = np.empty((n_kernels, self._n_outputs))
         super()._check_state(arrays)
@@ -333,18 +363,28 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
     hops : int or sequence of int, default=(1, 2)
         The hops of `graph` and `layers` in the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each scaled
         to unit length, with the weights of edges A and the degrees D. All hops share columns.
+    separate_hops : bool, default=False
+        If True, each hop has its own kernels, as in (6.22) of the reference, instead of one row for all hops.
+    unit_rows : bool, default=True
+        If False, rows and hops keep their lengths, as in the reference. Kernels of nodes with many neighbours are then
+        near 0 for small variances.
     layers : sequence of networkx graphs, default=None
         Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
     node_features : mapping, array, sparse rows or frame, default=None
         The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r of two rows: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). Kernels of their product a'b: "linear" a'b, "polynomial2" and "polynomial3" (a'b)^q.
     variances : float or sequence of float, default=(0.3, 1.0)
-        Widths s^2 > 0 of the Gaussian kernels exp(-r^2 / (2 s^2)) of rows of unit length.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     step : float, default=0.25
         Step size of the coefficients, above 0 and below 1.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
     random_state : int, RandomState or None, default=0
         Seed of the frequencies, which depend on it and on the names of columns; None uses fresh entropy.
 
@@ -370,7 +410,7 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
     the name of a node of `graph`. Node j of a graph with ``hops=1`` is column j of a sparse matrix. The frequencies of
     a new column come from a generator keyed by `random_state` and the name of the column. They do not depend on the
     order of the names, and the state does not grow with new nodes. Recently used frequencies are cached in a table of
-    at most 64 MiB. Names other than natural numbers are identified by 64-bit hashes of their text.
+    at most 64 MiB. Names other than natural integers are identified by 64-bit hashes of their text.
 
     A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output. Here, deg is the
     number of entries and P the number of kernels: one per variance and per view (graph, layers and features). Two hops
@@ -404,18 +444,26 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
         hops: int | Sequence[int] = (1, 2),
         layers: Sequence[Any] | None = None,
         node_features: Any = None,
+        separate_hops: bool = False,
+        unit_rows: bool = True,
         n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.3, 1.0),
         step: float = 0.25,
         weight_step: float = 2.0,
+        penalty: float = 0.0,
         random_state: Any = 0,
     ):
         self.graph = graph
         self.hops = hops
         self.layers = layers
         self.node_features = node_features
+        self.separate_hops = separate_hops
+        self.unit_rows = unit_rows
         self.n_components = n_components
+        self.kernels = kernels
         self.variances = variances
+        self.penalty = penalty
         self.step = step
         self.weight_step = weight_step
         self.random_state = random_state
@@ -462,19 +510,29 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     hops : int or sequence of int, default=(1, 2)
         The hops of `graph` and `layers` in the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each scaled
         to unit length, with the weights of edges A and the degrees D. All hops share columns.
+    separate_hops : bool, default=False
+        If True, each hop has its own kernels, as in (6.22) of the reference, instead of one row for all hops.
+    unit_rows : bool, default=True
+        If False, rows and hops keep their lengths, as in the reference. Kernels of nodes with many neighbours are then
+        near 0 for small variances.
     layers : sequence of networkx graphs, default=None
         Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
     node_features : mapping, array, sparse rows or frame, default=None
         The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
+    kernels : str or sequence of str, default="gaussian"
+        Kernels of the distance r of two rows: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
+        1 / (1 + r^2 / s^2). Kernels of their product a'b: "linear" a'b, "polynomial2" and "polynomial3" (a'b)^q.
     variances : float or sequence of float, default=(0.3, 1.0)
-        Widths s^2 > 0 of the Gaussian kernels exp(-r^2 / (2 s^2)) of rows of unit length.
+        Widths s^2 > 0. Each kernel of a distance is used with each width.
     step : float, default=None
         Step size of the coefficients: below 1 for the square loss, below 8 for the logistic loss. None: 0.25 for the
         square loss, 4 for the logistic loss, 2 for the hinge loss.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
     random_state : int, RandomState or None, default=0
         Seed of the frequencies, which depend on it and on the names of columns; None uses fresh entropy.
 
@@ -502,7 +560,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     the name of a node of `graph`. Node j of a graph with ``hops=1`` is column j of a sparse matrix. The frequencies of
     a new column come from a generator keyed by `random_state` and the name of the column. They do not depend on the
     order of the names, and the state does not grow with new nodes. Recently used frequencies are cached in a table of
-    at most 64 MiB. Names other than natural numbers are identified by 64-bit hashes of their text.
+    at most 64 MiB. Names other than natural integers are identified by 64-bit hashes of their text.
 
     A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output. Here, deg is the
     number of entries and P the number of kernels: one per variance and per view (graph, layers and features). Two hops
@@ -541,10 +599,14 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         hops: int | Sequence[int] = (1, 2),
         layers: Sequence[Any] | None = None,
         node_features: Any = None,
+        separate_hops: bool = False,
+        unit_rows: bool = True,
         n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.3, 1.0),
         step: float | None = None,
         weight_step: float = 2.0,
+        penalty: float = 0.0,
         random_state: Any = 0,
     ):
         self.loss = loss
@@ -552,8 +614,12 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         self.hops = hops
         self.layers = layers
         self.node_features = node_features
+        self.separate_hops = separate_hops
+        self.unit_rows = unit_rows
         self.n_components = n_components
+        self.kernels = kernels
         self.variances = variances
+        self.penalty = penalty
         self.step = step
         self.weight_step = weight_step
         self.random_state = random_state

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import product
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
 
 def hash_name(name: Any) -> int:
     """Return a natural number unchanged, and a 64-bit hash of other names, the same in every process."""
-    # equal numbers of any type are the same node for networkx
+    # equal values of any type are the same node for networkx
     if isinstance(name, int | float | np.integer | np.floating | np.bool_) and 0 <= name < 2**62 and name == int(name):
         return int(name)
     return int.from_bytes(blake2b(_spell_name(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
@@ -90,23 +91,29 @@ def _scale_rows(keys: np.ndarray, values: np.ndarray, starts: np.ndarray, n_view
 
 
 def key_nodes(
-    names: Sequence[Any], graph: Any, hops: Sequence[int], layers: Sequence[Any] | None, node_features: Any
+    names: Sequence[Any],
+    graph: Any,
+    groups: Sequence[Sequence[int]],
+    layers: Sequence[Any] | None,
+    node_features: Any,
+    unit: bool = True,
 ) -> KeyedRows:
-    """Return the rows of nodes: one view for the graph, one per layer, and one for their features."""
+    """Return the rows of nodes: a view per graph or layer and group of hops, and one for their features."""
     graphs = [*([] if graph is None else [graph]), *(layers or ())]
+    n_views = len(graphs) * len(groups)
     keys: list[np.ndarray] = []
     values: list[np.ndarray] = []
     for name in names:
         _check_name(name, graph, graphs, node_features)
-        for view, layer in enumerate(graphs):
-            parts = list(_key_neighbours(layer, name, hops, view)) if name in layer else _NO_ENTRIES
+        for view, (layer, hops) in enumerate(product(graphs, groups)):
+            parts = list(_key_neighbours(layer, name, hops, view, unit)) if name in layer else _NO_ENTRIES
             keys.append(np.concatenate([part[0] for part in parts]))
             values.append(np.concatenate([part[1] for part in parts]))
         if node_features is not None:
             columns, numbers = _read_features(node_features, name)
-            keys.append(mix_keys(columns, len(graphs) << 16))
+            keys.append(mix_keys(columns, n_views << 16))
             values.append(numbers)
-    n_views = len(graphs) + (node_features is not None)
+    n_views += node_features is not None
     starts = np.concatenate([[0], np.cumsum([len(part) for part in keys], dtype=np.int64)])
     return _scale_rows(np.concatenate(keys), np.concatenate(values), starts.astype(np.int64), n_views)
 
@@ -122,16 +129,18 @@ def _check_name(name: Any, graph: Any, graphs: list[Any], node_features: Any) ->
         raise ValueError(f"X holds {name!r:.60}, which is not a node of any layer: add it with its edges first")
 
 
-def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield keys and values of each direction: the sum of the unit rows of the hops, in the order of the keys.
+def _key_neighbours(
+    graph: Any, name: Any, hops: Sequence[int], view: int, unit: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield keys and values of each direction: the sum of the (unit) rows of the hops, in the order of the keys.
 
     Exact sums are used, so that the result does not depend on the order of edges.
     """
     directions = (graph.succ, graph.pred) if graph.is_directed() else (graph.adj,)
     for direction, adjacency in enumerate(directions):
         row: dict[Any, float] = {}
-        for weights in _count_steps(adjacency.__getitem__, name, hops):
-            length = sqrt(fsum(weight * weight for weight in weights.values()))
+        for weights, scale in _count_steps(adjacency.__getitem__, name, hops):
+            length = sqrt(fsum(weight * weight for weight in weights.values())) if unit else 1.0 / scale
             for other, weight in weights.items():
                 row[other] = row.get(other, 0.0) + weight / length
         # sorted by key: sums of features then do not depend on the order in which edges were added
@@ -140,12 +149,15 @@ def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> It
         yield mix_keys(numbers[order], view << 16 | direction << 8), np.array(list(row.values()), dtype=float)[order]
 
 
-def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int]) -> Iterator[dict[Any, float]]:
+def _count_steps(
+    neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int]
+) -> Iterator[tuple[dict[Any, float], float]]:
     """Yield the nodes at each hop with their weights: weights of edges first, then shared equally among neighbours.
 
-    Weights of a hop are divided by the largest weight. Later hops include the node itself.
+    Weights of a hop are divided by the largest weight; the product of these is yielded too. Later hops include
+    the node itself.
     """
-    reach = {name: 1.0}
+    reach, scale = {name: 1.0}, 1.0
     for hop in range(1, max(hops) + 1):
         parts: dict[Any, list[float]] = {}
         for node, weight in reach.items():
@@ -157,8 +169,9 @@ def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int
         sums = {other: fsum(numbers) for other, numbers in parts.items()}
         largest = max(map(abs, sums.values()), default=0.0)
         reach = {other: number / largest for other, number in sums.items()} if largest > 0.0 else {}
+        scale *= largest
         if hop in hops and reach:
-            yield reach
+            yield reach, scale
 
 
 def _read_weight(edge: Any, node: Any, other: Any) -> float:

@@ -107,7 +107,7 @@ def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
     if is_tobit:
         levels = levels[[0, -1]]
     if levels[0] == levels[-1]:
-        # models need two levels, and large numbers a distance that is above their rounding
+        # models need two levels, and large values a distance that is above their rounding
         return np.array([levels[0], levels[0] + max(1.0, abs(levels[0]))])
     return levels
 
@@ -365,7 +365,7 @@ class OnlineSubspace(StreamLearner):
         return cells.starts, cells.columns, cells.codes, values
 
     def _record_values(self, values: np.ndarray) -> np.ndarray:
-        """Return the values that the model tells apart: those of a tobit censored at its bounds."""
+        """Return the values as the model records them: those of a tobit are censored at its bounds."""
         if not self._is_tobit:
             return values
         low, high = self.levels_

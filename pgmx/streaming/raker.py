@@ -112,7 +112,7 @@ class RakerLearner(StreamLearner):
         factors = np.empty(n_rows)
         for i, row in enumerate(rows.tolist()):
             step = self.step(row)
-            if not isinstance(step, Real) or not 0.0 < step < np.inf:
+            if not isinstance(step, Real) or not 0.0 < float(step) < np.inf:
                 raise ValueError(f"step({row}) is {step!r:.60}: the step of a row must be a finite number above 0")
             check_step(float(step), self.loss, self.penalty, f"step({row})")
             factors[i] = step

@@ -85,11 +85,11 @@ def list_peers(panel):
         ]
 
         def climb():
-            search = pybnesian.GreedyHillClimbing()
-            network = search.estimate(
-                pybnesian.ArcOperatorSet(blacklist=forbidden),
+            network = pybnesian.GreedyHillClimbing().estimate(
+                pybnesian.ArcOperatorSet(),
                 pybnesian.BIC(categories),
                 pybnesian.DiscreteBN(list(frame)),
+                arc_blacklist=forbidden,
             )
             return read(network.arcs())
 

@@ -1,7 +1,7 @@
 """Gradraker on the nodes of real and growing graphs, compared with baselines that see whole graphs, and inverted codes.
 
-    python tests/benchmarks/streaming_gradraker.py labels|values|losses|settings|temperature|synthetic|speed|inversion \
-        [--draws 20] [--out FILE]
+    python tests/benchmarks/streaming_gradraker.py \
+        labels|values|losses|settings|temperature|synthetic|adaptive|speed|inversion [--draws 20] [--out FILE]
 
 Graphs: ``../shared/data/online``; PGMX_STREAMS names another folder. Means over draws of the M labelled nodes, and
 over five seeds of frequencies; all other nodes are predicted. CPU seconds; set OMP_NUM_THREADS=1.
@@ -275,7 +275,58 @@ def compare_synthetic(n_draws):
     return rows
 
 
+def learn_targets(Z, y, steps, is_adaptive, weight_step=2.0):
+    """Return predictions before each row: Gradraker with a step, or AdaRaker's interval learners on its features."""
+    theta, logs = np.zeros((len(steps), *Z.shape[1:])), np.zeros((len(steps), Z.shape[1]))
+    experts, f, mean, squares = 0.5 * np.log(steps), np.empty(len(y)), 0.0, 0.0
+    for t, target in enumerate(y):
+        k = min(len(steps), (t + 1).bit_length())
+        parts = (theta[:k] * Z[t]).sum(axis=2)
+        shares = np.exp(logs[:k] - logs[:k].max(axis=1, keepdims=True))
+        outputs = (shares * parts).sum(axis=1) / shares.sum(axis=1)
+        h = np.exp(experts[:k] - experts[:k].max())
+        mixture = h @ outputs / h.sum()
+        f[t] = mean + mixture
+        error = target - mean
+        mean += error / (t + 1)
+        own = target - mean
+        squares += error * own
+        scale = (t + 1) / squares if squares > 0.0 else 1.0
+        logs[:k] -= weight_step * scale * (parts - own) ** 2
+        theta[:k] -= 2.0 * np.array(steps)[:k, None, None] * (parts - own)[:, :, None] * Z[t]
+        experts[:k] += weight_step * scale * ((mixture - own) ** 2 - (outputs - own) ** 2)
+        for j in range(len(steps) if is_adaptive else 0):
+            if (t + 2) % 2**j:
+                break
+            experts[j] = 0.5 * np.log(steps[j])
+    return f
+
+
+def compare_adaptive(n_draws):
+    """Wins of interval learners over every fixed step in the 200 nodes after two changes, 1,000 nodes in 20 groups."""
+    wins, rows = {1.0: [], 2.0: []}, {}
+    for seed in range(max(n_draws, 10)):
+        rng = np.random.default_rng(seed)
+        graph = nx.planted_partition_graph(20, 50, 0.3, 0.01, seed=seed)
+        order, y = rng.permutation(1000), np.empty(1000)
+        codes = GradrakerRegressor(graph=graph, n_components=100, random_state=seed).encode_row(range(1000))
+        Z, groups = codes.reshape(1000, 2, -1)[order], np.repeat(np.arange(20), 50)[order]
+        for first, last in ((0, 350), (350, 700), (700, 1000)):
+            y[first:last] = rng.normal(size=20)[groups[first:last]] + 0.3 * rng.normal(size=last - first)
+        after = np.r_[350:550, 700:900]
+        steps = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+        fixed = min(np.mean((learn_targets(Z, y, [step], False) - y)[after] ** 2) for step in steps)
+        for first in wins:
+            intervals = np.minimum(0.5, first * 2.0 ** (-0.5 * np.arange(10)))
+            wins[first].append(np.mean((learn_targets(Z, y, intervals, True) - y)[after] ** 2) < fixed)
+    for first, won in wins.items():
+        rows[f"first step {first}"] = [int(np.sum(won)), len(won)]
+    print(rows, flush=True)
+    return rows
+
+
 PARTS = {
+    "adaptive": compare_adaptive,
     "labels": compare_labels,
     "values": compare_values,
     "losses": compare_losses,

@@ -3,9 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pgmpy.factors.discrete import TabularCPD
 
 from helpers.command_line import done, refused
-from pgmx.models import GaussianMarkovNetwork, LinearDynamicalSystem, save_model
+from pgmx.models import (
+    DiscreteBayesianNetwork,
+    DynamicBayesianNetwork,
+    GaussianMarkovNetwork,
+    LinearDynamicalSystem,
+    save_model,
+)
 
 FIRST = np.array([[0.5, 0.0], [0.4, 0.2]])
 SECOND = np.array([[0.1, 0.2], [0.0, 0.3]])
@@ -68,7 +75,10 @@ def test_irregular_times_are_not_continued():
     ("arguments", "message"),
     [
         (("none.npz", "plain.csv"), "no such file: none.npz"),
-        (("plain.csv", "m.npz"), "plain.csv is not a model of a time series (.npz): give a file that pgmx learn"),
+        (
+            ("plain.csv", "m.npz"),
+            "plain.csv is not a model of a time series (.npz or .json): give a file that pgmx learn",
+        ),
         (("m.npz", "none.csv"), "none.csv"),
         (("m.npz", "m.npz"), "m.npz"),
         (("m.npz", "plain.csv", "--time-column", "day"), "--time-column day is not a column of plain.csv"),
@@ -107,3 +117,25 @@ def test_other_models_are_refused():
     assert "driven.npz has the exogenous column(s) 'sun': give their later rows by --exogenous" in refused(
         "forecast", "driven.npz", "plain.csv"
     )
+
+
+def test_dynamic_networks_forecast_groups():
+    states = {"rain@t-1": ["no", "yes"], "rain@t-0": ["no", "yes"]}
+    network = DiscreteBayesianNetwork([("rain@t-1", "rain@t-0")])
+    network.add_cpds(
+        TabularCPD("rain@t-1", 2, [[0.75], [0.25]], state_names=states),
+        TabularCPD("rain@t-0", 2, [[0.9, 0.3], [0.1, 0.7]], ["rain@t-1"], [2], state_names=states),
+    )
+    save_model(DynamicBayesianNetwork(network, groups="town"), "rain.json")
+    rows = pd.DataFrame({"town": ["x", "x", "y"], "day": [1, 2, 2], "rain": ["no", "yes", "no"]})
+    rows.drop(columns="day").to_csv("rain.csv", index=False)
+    rows.to_csv("days.csv", index=False)
+    assert done("forecast", "rain.json", "rain.csv", "--steps", 1).splitlines() == [
+        "town,step,rain no,rain yes",
+        "x,1,0.3,0.7",
+        "y,1,0.9,0.1",
+    ]
+    assert "x,3,0.3,0.7" in done("forecast", "rain.json", "days.csv", "--steps", 1, "--time-column", "day")
+    assert "'day'" in refused("forecast", "rain.json", "days.csv")
+    assert "no exogenous columns" in refused("forecast", "rain.json", "rain.csv", "--exogenous", "plain.csv")
+    assert "use pgmx forecast" in refused("predict", "rain.json", "rain.csv")

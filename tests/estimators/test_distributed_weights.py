@@ -179,3 +179,15 @@ def test_weights_are_sent_once(client, frame, weights, monkeypatch):
     monkeypatch.setattr(client, "submit", measure)
     _ = HillClimbSearch(show_progress=False).fit(table, sample_weight=weights).model_
     assert sum(n_bytes for n_bytes in sent if n_bytes > 100) == 600 * 8
+
+
+@pytest.mark.slow
+def test_interventions(client, frame, weights):
+    was_set = np.zeros((600, frame.shape[1]), dtype=bool)
+    was_set[50:200, 0] = was_set[150:260, 2] = True
+    far, near = distribute(cut(frame, 2), client), encode(frame)
+    CLIMB.fit(far, None, weights, interventions=was_set)
+    score, edges = CLIMB.score_, CLIMB.edges_.tolist()
+    CLIMB.fit(near, None, weights, interventions=was_set)
+    assert edges == CLIMB.edges_.tolist()
+    assert score == pytest.approx(CLIMB.score_)

@@ -44,3 +44,67 @@ enter_calls(
         "prior": Wrong((3, "x"), ("prior",)),
     },
 )
+
+
+def draw_questions(rng: np.random.Generator) -> Arguments:
+    """Return a network, and rows of a few series in which values may be missing."""
+    cards = {name: pick(rng, [2, 3]) for name in "abc"[: int(rng.integers(1, 4))]}
+    kind = pick(rng, ["discrete", "continuous", "mixed"])
+    if kind != "discrete":
+        cards = {name: 0 if kind == "continuous" or chance(rng, 0.5) else card for name, card in cards.items()}
+    static = {"s": 0 if kind == "continuous" else 2} if chance(rng, 0.4) else {}
+    lags = int(rng.integers(1, 4))
+    options = {"groups": "series", "time_column": "time"}
+    model = draw_dynamic_network(rng, cards, lags, static, prior=chance(rng, 0.7), **options)
+    source = draw_dynamic_network(rng, cards, lags, static, **options)
+    history = source.simulate(lags + int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(99)))
+    if chance(rng, 0.4) and (all(cards.values()) or not any([*cards.values(), *static.values()])):
+        history.loc[rng.random(len(history)) < 0.4, next(iter(cards))] = np.nan
+    return {"model": model, "history": history, "steps": int(rng.integers(1, 4)), "coverage": 0.8}
+
+
+def answer_questions(model: DynamicBayesianNetwork, history: Any, steps: int, coverage: float) -> tuple:
+    """Ask everything that is asked of a network."""
+    forecast = model.forecast(history, steps, coverage=coverage, n_samples=100)
+    drawn = model.simulate(steps, 2) if model.prior is not None else None
+    return forecast, model.log_likelihood(history), model.predict_proba(history), model.predict(history, steps), drawn
+
+
+def check_questions(answers: tuple, arguments: Arguments) -> None:
+    """Probabilities sum to one, and bounds enclose means."""
+    forecast, logs, shares, states, drawn = answers
+    model, history = arguments["model"], arguments["history"]
+    n_series = history["series"].nunique()
+    assert len(forecast.values) == len(states) == n_series * arguments["steps"]
+    assert np.isfinite(logs).all() and len(logs) == len(history) - (model.prior is None) * model.lags * n_series
+    for frame in (forecast.values, shares):
+        assert np.isfinite(frame.to_numpy()).all()
+        for name in model.names:
+            if name in model.states:
+                np.testing.assert_allclose(frame[name].sum(axis=1), 1.0)
+            elif forecast.exact and "upper" in frame[name]:
+                assert (frame[name]["lower"] < frame[name]["mean"]).all()
+    assert drawn is None or len(drawn) == 2 * arguments["steps"]
+
+
+enter_calls(
+    "models.DynamicBayesianNetwork.questions",
+    answer_questions,
+    draw_questions,
+    check_questions,
+    {
+        "history": Wrong(
+            (
+                None,
+                3,
+                lambda rows: rows.iloc[::-1],
+                lambda rows: rows.assign(extra=1.0),
+                lambda rows: rows.drop(columns="series"),
+                lambda rows: rows.assign(a="wrong"),
+            ),
+            ("column", "times", "'a'", "groups", "rows"),
+        ),
+        "steps": Wrong((0, 2.5, "x", None)),
+        "coverage": Wrong((0.0, 1.5, "x", None, float("nan"))),
+    },
+)

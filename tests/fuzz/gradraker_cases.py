@@ -18,6 +18,10 @@ WRONG: dict[str, Wrong] = {
     "n_components": NATURAL,
     "variances": Wrong((0.0, (), (1.0, -1.0))),
     "step": NUMBER,
+    "penalty": NUMBER,
+    "kernels": Wrong(("rbf", "laplacian_l1", [])),
+    "unit_rows": Wrong((2, "x", None)),
+    "separate_hops": Wrong((2, "x", None)),
     "weight_step": NUMBER,
 }
 
@@ -33,6 +37,10 @@ def draw_nodes(rng: np.random.Generator) -> Arguments:
         "layers": pick(rng, [None, [nx.path_graph(5)]]),
         "hops": pick(rng, [1, (1, 2), (2,)]),
         "n_components": int(rng.integers(1, 6)),
+        "separate_hops": bool(rng.random() < 0.5),
+        "unit_rows": bool(rng.random() < 0.5),
+        "kernels": pick(rng, ["gaussian", ("cauchy", "linear"), "polynomial3"]),
+        "penalty": float(rng.uniform(0.0, 0.3)),
         "variances": pick(rng, [1.0, (0.1, 5.0)]),
         "step": float(rng.uniform(0.01, 0.7)),
         "weight_step": float(rng.uniform(0.0, 4.0)),

@@ -16,6 +16,7 @@ from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.models import (
     ConditionalGaussianCPD,
     ConditionalGaussianNetwork,
+    DynamicBayesianNetwork,
     GaussianMarkovNetwork,
     LinearDynamicalSystem,
     PairwiseMarkovNetwork,
@@ -27,6 +28,7 @@ from pgmx.models import (
     to_pdag,
 )
 from pgmx.statistics import MarginalTransforms
+from tests.helpers.dynamic_networks import draw_dynamic_network
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -89,6 +91,10 @@ def system(sparse):
     )
 
 
+def dynamic():
+    return draw_dynamic_network(np.random.default_rng(0), {"x": 2}, groups="id")
+
+
 def check_model(model):
     """Raise unless a model is valid."""
     if isinstance(model, nx.Graph):
@@ -113,6 +119,8 @@ def check_model(model):
         assert np.isfinite(model.log_likelihood(model.simulate(20))).all()
     elif isinstance(model, LinearDynamicalSystem):
         assert np.isfinite(model.predict(np.ones((model.lags, len(model.names))), 2, exogenous=np.ones((2, 2)))).all()
+    elif isinstance(model, DynamicBayesianNetwork):
+        check_model(model.to_bayesian_network())
     elif isinstance(model, TimeSeriesGraph):
         assert all(v[1] == 0 <= u[1] for u, v in model.edges()) and np.isfinite(model.to_arrays()).all()
     else:
@@ -161,6 +169,7 @@ FILES = {
     "npz of a Gaussian network": ModelFile(gaussian, "a.npz", load_gaussian_network),
     "json of a network of floats beside states": ModelFile(mixed, "a.json", read_model),
     "json of a graph over lags": ModelFile(lagged, "a.json", read_model),
+    "dynamic network in json": ModelFile(dynamic, "a.json", read_model),
     "graphml of a graph over lags": ModelFile(lagged, "a.graphml", TimeSeriesGraph.load),
     "npz of a dense system": ModelFile(lambda: system(False), "a.npz", read_model),
     "npz of a sparse system": ModelFile(lambda: system(True), "a.npz", LinearDynamicalSystem.load),

@@ -132,7 +132,9 @@ enter_calls(
     draw_levels,
     check_subspace,
     {
-        "X": Wrong((np.full((3, 2), np.nan), [[np.inf, 1.0]], np.zeros((0, 3)), "x", None), ("X", "sample", "array")),
+        "X": Wrong(
+            (np.full((3, 2), np.nan), [[np.inf, 1.0]], np.zeros((0, 3)), "x", None), ("X", "sample", "array", "file")
+        ),
         "model": Wrong(("x", 3, None)),
         "sketch": Wrong(("x", 3, None)),
         "n_components": Wrong((0, -1, 1.5, "x", None)),

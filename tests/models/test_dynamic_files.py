@@ -10,6 +10,7 @@ from pgmpy.models import DynamicBayesianNetwork as PgmpyNetwork
 
 import pgmx.models.pgmpy_estimators  # noqa: F401 (pgmpy.inference imports pgmpy.estimators, with a warning)
 from pgmx.models import DynamicBayesianNetwork, read_model, save_model
+from pgmx.plotting import plot_graph, save_report
 from tests.helpers.dynamic_networks import draw_dynamic_network
 from tests.oracles.dynamic_networks import enumerate_series
 
@@ -131,3 +132,14 @@ def test_damaged_documents_are_named(change, message, tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match=f"(?s)model.json is not .*({message})"):
         read_model(path)
+
+
+@pytest.mark.parametrize("cards", [{"a": 2, "b": 2}, {"a": 0, "b": 0}])
+def test_pictures_and_reports_show_the_network(cards, tmp_path):
+    model = draw_dynamic_network(np.random.default_rng(11), cards, 2, {"s": 2} if all(cards.values()) else {})
+    plot_graph(model)
+    page = save_report(model, tmp_path / "model.html").read_text()
+    assert f"{'Probabilities' if model.states else 'Regression'} of a" in page
+    assert model.get_cpds("a") in model.cpds
+    with pytest.raises(ValueError, match="no variable 'z'"):
+        model.get_cpds("z")

@@ -11,7 +11,7 @@ def compute_features(rows, frequencies, variances):
     return np.stack(parts, axis=1) / np.sqrt(frequencies.shape[1])
 
 
-def learn_squares(features, targets, step, weight_step, centred):
+def learn_squares(features, targets, step, weight_step, centred, penalty=0.0):
     """Return predictions (m, k) before each row was learned, and the weights (P, k) after the last."""
     m, n_kernels, width = features.shape
     k = targets.shape[1]
@@ -25,7 +25,8 @@ def learn_squares(features, targets, step, weight_step, centred):
         variance = targets[: t + 1].var() if centred else 1.0
         errors = outputs - (targets[t] - (targets[: t + 1].mean() if centred else 0.0))
         logs = logs - weight_step * errors**2 / (variance if variance > 0.0 else 1.0)
-        coefficients -= 2.0 * step * errors[:, :, None] * features[t][:, None, :]
+        own = (step / np.maximum(1.0, (features[t] ** 2).sum(axis=1)))[:, None, None]
+        coefficients -= 2.0 * own * (errors[:, :, None] * features[t][:, None, :] + penalty * coefficients)
     return predictions, np.exp(logs) / np.exp(logs).sum(axis=0)
 
 

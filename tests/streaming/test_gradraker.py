@@ -1,5 +1,7 @@
 """Gradraker: twins, names and columns, order of naming, codes, layers, graphs that change."""
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -59,6 +61,83 @@ def test_learning_is_that_of_the_twin(cls):
     else:
         np.testing.assert_array_equal(predictions[1:], expected[1:].argmax(axis=1))
     np.testing.assert_allclose(learner.kernel_weights_, weights, rtol=1e-9)
+
+
+KERNELS = {
+    "gaussian": lambda dots, far: np.exp(-far / 0.6),
+    "laplacian": lambda dots, far: np.exp(-np.sqrt(far / 0.3)),
+    "cauchy": lambda dots, far: 1 / (1 + far / 0.3),
+    "linear": lambda dots, far: dots,
+    "polynomial2": lambda dots, far: dots**2,
+    "polynomial3": lambda dots, far: dots**3,
+}
+
+
+@pytest.mark.parametrize("unit_rows", [True, False])
+def test_codes_of_all_kernels_approach_them(unit_rows):
+    rows = 0.5 * np.random.default_rng(0).random((6, 9))
+    learner = GradrakerRegressor(n_components=40_000, variances=0.3, kernels=list(KERNELS), unit_rows=unit_rows)
+    codes = learner.encode_row(rows).reshape(6, 6, -1)
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True) if unit_rows else rows
+    dots, far = rows @ rows.T, ((rows[:, None] - rows) ** 2).sum(axis=2)
+    for p, kernel in enumerate(KERNELS.values()):
+        np.testing.assert_allclose(codes[:, p] @ codes[:, p].T, kernel(dots, far), atol=0.04 if p < 5 else 0.1)
+
+
+def test_penalties_and_long_features_are_those_of_the_twin():
+    rng = np.random.default_rng(1)
+    rows, y = rng.random((40, 7)), rng.random(40)
+    options = {"kernels": ("cauchy", "polynomial2", "linear"), "unit_rows": False, "step": 0.2, "penalty": 0.3}
+    learner = GradrakerRegressor(n_components=8, variances=(0.3, 2.0), **options)
+    features = learner.encode_row(rows).reshape(40, 4, -1)
+    assert ((features**2).sum(axis=2) > 1).any()
+    expected, weights = learn_squares(features, y[:, None], 0.2, 2.0, True, 0.3)
+    np.testing.assert_allclose(learner.predict_partial_fit(rows, y), expected[:, 0], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(learner.kernel_weights_, weights, rtol=1e-9)
+    copy = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(copy.predict(rows), learner.predict(rows))
+
+
+def test_hops_apart_have_kernels_of_their_own():
+    """Each kernel of a hop is a Gaussian kernel of its unit, or raw, rows A and A D^-1 A."""
+    graph, y = graph_of_groups()
+    A = nx.to_numpy_array(graph)
+    for unit_rows in (True, False):
+        variance = 0.5 if unit_rows else 20.0
+        learner = GradrakerRegressor(
+            graph=graph, separate_hops=True, unit_rows=unit_rows, n_components=20_000, variances=variance
+        )
+        codes = learner.encode_row(range(5)).reshape(5, 2, -1)
+        for view, rows in enumerate((A[:5], (A @ (A / A.sum(axis=1)[:, None]))[:5])):
+            if unit_rows:
+                rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+            far = ((rows[:, None] - rows) ** 2).sum(axis=2)
+            np.testing.assert_allclose(codes[:, view] @ codes[:, view].T, np.exp(-far / (2 * variance)), atol=0.04)
+    assert GradrakerClassifier(graph=graph, separate_hops=True).fit(range(60), y).kernel_weights_.shape == (4, 1)
+
+
+def test_rows_of_names_and_matrices_agree_unscaled():
+    graph, y = graph_of_groups()
+    options = {"unit_rows": False, "hops": 1, "variances": 20.0}
+    by_name = GradrakerRegressor(graph=graph, **options).fit(range(60), y)
+    dense = GradrakerRegressor(**options).fit(nx.to_numpy_array(graph), y)
+    np.testing.assert_allclose(by_name.predict(range(60)), dense.predict(nx.to_numpy_array(graph)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kernels": "rbf"}, "'rbf'"),
+        ({"kernels": "laplacian_l1"}, "laplacian_l1 needs a fixed set"),
+        ({"penalty": -1.0}, "penalty"),
+        ({"penalty": 3.0, "step": 0.5}, "diverges.*penalty=3.0"),
+        ({"unit_rows": "yes"}, "unit_rows"),
+        ({"separate_hops": 2}, "separate_hops"),
+    ],
+)
+def test_refused_options(options, words):
+    with pytest.raises(ValueError, match=words):
+        GradrakerRegressor(**options).fit(np.eye(3), np.arange(3.0))
 
 
 def test_names_are_columns_and_sparse_rows_may_widen():

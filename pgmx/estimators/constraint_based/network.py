@@ -74,7 +74,7 @@ def keep_data(
 def _is_incomplete(table: NumericTable | MixedTable) -> bool:
     """Return whether values of a table with continuous columns are missing."""
     if isinstance(table, NumericTable):
-        return table.has_missing
+        return bool(table.has_missing)
     has_marks = table.table is not None and (table.table.missing_codes >= 0).any()
     return bool(has_marks or np.isnan(table.numbers).any())
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.fitted import get_series_graph
 from pgmx.plotting.draw import index_graph, is_pag
 from pgmx.plotting.reports.tables import (
     Budget,
@@ -80,6 +81,8 @@ class Facts:
     of_variable: dict[int, list[Table]] = field(default_factory=dict)
     of_edge: dict[int, list[Table]] = field(default_factory=dict)
     of_series: bool = False
+    graph: Any = None
+    model: Any = None
     share: str = ""  # what the confidence of an edge is
 
     @property
@@ -105,6 +108,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     name = type(source).__name__
     facts = Facts(title or f"{name}: learned graph" if is_learner else title or name, names, edges, kinds)
     facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
+    facts.graph, facts.model = graph, model
     facts.share = name_share(strengths)
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
@@ -135,9 +139,7 @@ def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
             return graph, getattr(source, "model_", None), []
         except (FileNotFoundError, MemoryError, ValueError) as error:
             return graph, None, [f"Parameters are left out: {to_text(str(error))}"]
-    if hasattr(source, "coef") and hasattr(source, "to_networkx"):
-        return source.to_networkx(), source, []
-    return source, source, []
+    return get_series_graph(source), source, []
 
 
 # ---- edges ----

@@ -19,6 +19,7 @@ from pgmx.atomic import replace_file
 from pgmx.plotting.draw import measure_text, plot_graph
 from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.pictures import render_svg
+from pgmx.plotting.reports.answers import pack_answers
 from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
 from pgmx.plotting.reports.tables import to_text
 from pgmx.plotting.series_graphs import plot_summary_graph
@@ -34,9 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = ["render_summary", "save_report"]  # learners import only this module
 _HERE = Path(__file__).parent
-_SCRIPTS = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js", "templates/graph.js", "templates/page.js")
+_SCRIPTS = (
+    "vendor/cytoscape.min.js",
+    "vendor/cytoscape-dagre.min.js",
+    "templates/graph.js",
+    "templates/answers.js",
+    "templates/gaussian_answers.js",
+    "templates/page.js",
+)
 _SUFFIXES = (".html", ".htm")
 _MOST_LISTED = 200_000
+_MOST_STATIC = 1000
 #: Maximum nodes and edges that a browser moves without delay.
 MOST_NODES, MOST_EDGES = 1500, 4000
 _LONGEST_LABEL = 24
@@ -57,7 +66,8 @@ def save_report(
     """Write a report of a learned graph as one HTML file, which works offline in a browser.
 
     The graph can be dragged, zoomed and searched. A click on a node shows its parameters and its neighbourhood. The
-    report also has the history of the run, the variables, a table of edges to sort and download, the options, versions,
+    page answers questions: a click on a state observes it, or sets it (do), and all distributions follow. The report
+    also has the history of the run, the variables, a table of edges to sort and download, the options, versions,
     warnings and limits.
 
     Parameters
@@ -100,6 +110,11 @@ def save_report(
     each file. Above 1,500 variables or 4,000 edges only the strongest ones are drawn, with a note; a search draws the
     neighbourhood of any other variable. Tables of parameters have at most 48 rows.
 
+    Discrete Bayesian and Markov networks answer exactly if their junction tree has at most 2 million cells, Gaussian
+    networks with at most 250 variables by conditioning; a note says why others do not. Distributions, the probability
+    of the evidence, the most probable configuration and the mutual information with a target come from the model's
+    parameters in double precision. Without JavaScript the page shows a picture of a small graph and its edges.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -138,7 +153,8 @@ def render_page(facts: Facts) -> str:
     from markupsafe import Markup
 
     drawing, limits = draw_page(facts)
-    notes = [*facts.notes, *limits]
+    answers, reasons = pack_answers(facts.model)
+    notes = [*facts.notes, *limits, *reasons]
     payload = {
         "names": [to_text(name) for name in facts.names],
         "widths": [round(measure_label(name)) for name in facts.names],
@@ -151,10 +167,15 @@ def render_page(facts: Facts) -> str:
         "ofEdge": {k: [table._asdict() for table in tables] for k, tables in facts.of_edge.items()},
         "variables": facts.variables._asdict() if facts.variables is not None else None,
         "history": facts.history,
+        "answers": answers,
     }
     return environment.from_string(_read("templates/report.html.jinja")).render(
         facts=facts,
         notes=notes,
+        picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges))),
+        listed=_list_static(facts),
+        has_answers=answers is not None,
+        answers_in_states=answers is not None and "states" in answers,
         payload=Markup(_encode(payload)),
         style=Markup(_read("templates/report.css")),
         scripts=[Markup(_read(name)) for name in _SCRIPTS],
@@ -174,6 +195,13 @@ def _pack_edge(edge: Any) -> list:
         edge.sign,
         edge.p_value,
     ]
+
+
+def _list_static(facts: Facts) -> list[tuple[str, str, str]]:
+    """Return the first edges as text, for a page without scripts."""
+    edges = [edge for edge in facts.edges if edge.is_chosen][:_MOST_STATIC]
+    names = [to_text(name) for name in facts.names]
+    return [(names[edge.u], edge.sign or ("→" if edge.is_arrow else "—"), names[edge.v]) for edge in edges]
 
 
 def _encode(payload: Any) -> str:
@@ -324,7 +352,8 @@ def render_summary(learner: Any) -> str:
 
 
 def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
-    if hasattr(graph, "summary_graph"):
+    has_numbers = any(marks for *_, marks in graph.edges(data=True))
+    if hasattr(graph, "summary_graph") and has_numbers:
         is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
         return render_svg(plot_summary_graph(graph).figure) if is_small else ""
     if not n_edges or n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):

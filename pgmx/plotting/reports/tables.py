@@ -210,7 +210,7 @@ def _describe_cpd(cpd: Any, name: Any) -> Table:
                 product(*(cpd.state_names[parent] for parent in parents)), _iterate_columns(cpd.values), strict=True
             )
         )
-        columns = [*parents, *(f"{state}" for state in cpd.state_names[name])]
+        columns = [*parents, *(f"{state}" for state in cpd.state_names[cpd.variables[0]])]
         given = f" given {', '.join(map(str, parents))}" if parents else ""
         return make_table(f"Probabilities of {name}{given}", columns, rows, int(np.prod(shape[1:])), _MOST_ROWS)
     if hasattr(cpd, "to_frame"):

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.dynamic_panels import draw_panel
-from pgmx.estimators import BaseStructureLearner, DynamicBayesianNetworkSearch
+from pgmx.data.draws import count_draws
+from pgmx.estimators import BaseStructureLearner, BlockBootstrap, DynamicBayesianNetworkSearch
 
 # of the model of few series
 pytestmark = pytest.mark.filterwarnings("ignore:fewer than 30 series")
@@ -87,3 +88,33 @@ def test_files_arrow_tables_and_arrays(tmp_path):
     of_array = DynamicBayesianNetworkSearch().fit(array.to_numpy())
     assert of_array.score_ == DynamicBayesianNetworkSearch().fit(array).score_
     assert of_array.variables_ == ["x0", "x1", "x2"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_block_bootstrap_counts_the_edges_of_resamples(n_jobs):
+    panel = draw_panel(n_groups=4, n_times=20)
+    learner = make_learner(static_columns=["s"], return_type="dag")
+    bootstrap = BlockBootstrap(learner, n_resamples=5, block_length=5, n_jobs=n_jobs).fit(panel)
+    assert (bootstrap.n_blocks_, bootstrap.estimator_.graph_.edges) == (16, learner.fit(panel).graph_.edges)
+    rows = panel.index[panel["t"] > 0]
+    shares = np.zeros_like(bootstrap.edge_probability_)
+    for b in range(5):
+        weights = np.zeros(len(panel), dtype=int)
+        weights[rows] = count_draws(0, b, 16).repeat(np.tile([5, 5, 5, 4], 4))
+        for (source, lag), (target, _) in make_learner(static_columns=["s"]).fit(panel, None, weights).graph_.edges:
+            shares[lag, "abcs".index(target), "abcs".index(source)] += 0.2
+    np.testing.assert_allclose(bootstrap.edge_probability_, shares, atol=1e-12)
+    for u, v, confidence in bootstrap.consensus_graph(0.5).edges(data="confidence"):
+        assert confidence == pytest.approx(shares[u[1], "abcs".index(v[0]), "abcs".index(u[0])])
+    with pytest.raises(ValueError, match="sample_weight"):
+        BlockBootstrap(learner).fit(panel, sample_weight=np.ones(len(panel)))
+
+
+def test_cost_is_that_of_all_columns_at_all_lags():
+    panel = draw_panel()
+    cost = make_learner(lags=2).estimate_cost(panel)
+    assert cost.codes == 12 * (len(panel) - 12) > 0
+    shape = make_learner(lags=2).estimate_cost(n_rows=len(panel) - 12, cardinalities=[3, 3, 3, 2])
+    assert (shape.codes, shape.gains) == (cost.codes, cost.gains)
+    numbers = DynamicBayesianNetworkSearch().estimate_cost(np.random.default_rng(0).standard_normal((50, 2)))
+    assert numbers.total > 0

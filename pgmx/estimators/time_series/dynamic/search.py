@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import networkx as nx
 import numpy as np
@@ -21,6 +21,7 @@ from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, ONE_PSEUDO_ROW
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.bayesian.search_learner import SearchLearner
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.dynamic.columns import LaggedColumns
 from pgmx.estimators.time_series.dynamic.knowledge import (
     list_first_nodes,
@@ -262,6 +263,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     _first_rows: "FirstRowsSearch | None"
     _strengths: np.ndarray
     _n_series: int
+    _constraints: EdgeConstraints
+    _state: DagState
 
     def __init__(
         self,
@@ -354,7 +357,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     # ---- reading ----
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> "DynamicBayesianNetworkSearch":
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Learn the structure from series.
 
         Parameters
@@ -405,14 +408,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     def _fit(self, opened: LaggedSeries, sample_weight: ArrayLike | None) -> Run:  # type: ignore[override]
         nodes = opened.nodes
         weights = None if sample_weight is None else _spread_weights(sample_weight, opened)
-        columns = LaggedColumns.read(
-            opened,
-            self.scoring_method,
-            state_names=self.state_names,
-            missing=self.missing,
-            n_jobs=self.n_jobs,
-            weighted=weights is not None,
-        )
+        columns = self._read_columns(opened, weights is not None)
         self.nodes_, self._n_series = nodes, len(opened.series)
         rows = opened.targets
         run = super()._fit(columns.shift(nodes, rows, self._n_series), None if weights is None else weights[rows])
@@ -421,6 +417,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         self._static = opened.static
         self._first_rows = None if run.error is not None else self._learn_first_rows(columns, weights)
         return run
+
+    def _read_columns(self, series: LaggedSeries, weighted: bool) -> LaggedColumns:
+        options = {name: getattr(self, name) for name in ("state_names", "missing", "n_jobs")}
+        return LaggedColumns.read(series, self.scoring_method, weighted=weighted, **options)
 
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
@@ -439,7 +439,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
         options = {option: getattr(self, option) for option in KNOWLEDGE_OPTIONS}
-        return read_slice_constraints(self.nodes_, self._n_series, instantaneous=self.instantaneous, **options)
+        self._constraints = read_slice_constraints(
+            self.nodes_, self._n_series, instantaneous=self.instantaneous, **options
+        )
+        return self._constraints
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
         self._state = state
@@ -447,7 +450,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _find_best_graph(self, *arguments: Any, **options: Any) -> np.ndarray:
         edges = super()._find_best_graph(*arguments, **options)
-        state = vars(self).pop("_state")
+        state = self._state
+        del self._state
         n = self._n_series
         score = state.source.family_score
         parents = [np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32) for v in range(n)]
@@ -494,15 +498,66 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             )
             return None
         given = {name: value for name, value in self.get_params(deep=False).items() if name in FIRST_ROWS_OPTIONS}
-        search = FirstRowsSearch(**given, missing="error" if self.missing == "drop" else self.missing)
+        missing: Any = "error" if self.missing == "drop" else self.missing
+        search = FirstRowsSearch(**given, missing=missing)
         search.constraints = order_first_nodes(nodes, len(series.static))
         search._start = self._start
         return search.learn(columns.take(nodes, rows), None if weights is None else weights[rows - 1])
 
+    def estimate_cost(
+        self,
+        X: Any = None,
+        *,
+        n_rows: int | None = None,
+        cardinalities: ArrayLike | None = None,
+        n_floats: int = 0,
+        weighted: bool = False,
+        missing_share: float = 0.0,
+    ) -> LearningCost:
+        """Estimate the memory required for learning.
+
+        Parameters
+        ----------
+        X : anything that ``fit`` takes, optional
+            The series, which are coded to count their states. An iterator is consumed.
+        n_rows : int, optional
+            Number of rows, in place of `X`.
+        cardinalities : array-like of int, optional
+            Number of states of each discrete variable, in place of `X`.
+        n_floats : int, default=0
+            Number of continuous variables, in place of `X`.
+        weighted : bool, default=False
+            Whether the rows will have non-integer weights.
+        missing_share : float, default=0.0
+            Must be 0: structural EM is not available.
+
+        Returns
+        -------
+        LearningCost
+            Bytes per component and their sum, as for :class:`HillClimbSearch` on the table of all variables at all
+            lags. Discrete variables without weights and missing values need less: their rows are not copied per lag.
+
+        Raises
+        ------
+        ValueError
+            If neither `X` nor its shape is given, or `missing_share` is not 0.
+        """
+        cards = None if cardinalities is None else np.asarray(cardinalities)
+        if X is not None:
+            series = self._open(X)
+            columns = self._read_columns(series, weighted)
+            table = columns.coded if columns.lanes is None else columns.lanes.table
+            cards = None if table is None else table.cardinalities
+            n_rows, n_floats = len(series.targets), len(columns.numbers)
+        n = self.lags + 1
+        cards = None if cards is None else np.tile(cards, n)
+        options: dict[str, Any] = {"weighted": weighted, "missing_share": missing_share}
+        return super().estimate_cost(n_rows=n_rows, cardinalities=cards, n_floats=n_floats * n, **options)
+
     # ---- results ----
 
     @property
-    def graph_(self) -> TimeSeriesGraph:  # type: ignore[override]
+    def graph_(self) -> TimeSeriesGraph:
         """The learned graph over (variable, lag), computed on first access."""
         return self._make_once("graph", self._make_graph)
 
@@ -510,7 +565,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         nodes = self.nodes_
         strengths = dict(zip(map(tuple, self.edges_.tolist()), self._strengths.tolist(), strict=True))
         directed, undirected = self._class_edges() if self._kind == "pdag" else (self.edges_.tolist(), [])
-        arrows = [(tail, head, {}) for tail, head in directed]
+        arrows: list[tuple[int, int, dict]] = [(tail, head, {}) for tail, head in directed]
         arrows += [(u, v, {"undirected": True}) for pair in undirected for u, v in (pair, pair[::-1])]
         graph = TimeSeriesGraph()
         graph.add_nodes_from(nodes)

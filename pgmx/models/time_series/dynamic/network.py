@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import pgmpy.models
 
+from pgmx.checks import join_names
 from pgmx.fitted import get_model
 from pgmx.models.base import FileMixin
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
@@ -15,7 +16,14 @@ from pgmx.models.files.discrete import read_bif, write_bif
 from pgmx.models.files.dynamic import DYNAMIC_READERS, DYNAMIC_WRITERS, DynamicParts
 from pgmx.models.files.mixed import MixedParts
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
-from pgmx.models.time_series.dynamic.columns import Columns, make_network, make_slices, read_columns, read_network
+from pgmx.models.time_series.dynamic.columns import (
+    Columns,
+    make_network,
+    make_slices,
+    name_column,
+    read_columns,
+    read_network,
+)
 from pgmx.models.time_series.dynamic.forecasts import DynamicForecasts
 from pgmx.models.time_series.dynamic.two_slices import make_pgmpy, read_first_rows, read_pgmpy
 from pgmx.models.time_series.graph import TimeSeriesGraph
@@ -204,22 +212,60 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
         """The network of the first rows, or None."""
         return None if self._parts.prior is None else make_network(self._parts.prior)
 
+    @property
+    def cpds(self) -> list:
+        """The distributions of the variables given their parents, in order (see `get_cpds`)."""
+        return [self.get_cpds(name) for name in self.names]
+
+    def get_cpds(self, node: Hashable | None = None) -> Any:
+        """Return the distribution of the present of a variable given its parents, or of a static column.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable or a static column; None for the list of the variables' distributions.
+
+        Returns
+        -------
+        TabularCPD, LinearGaussianCPD, ConditionalGaussianCPD or list
+            A distribution of `transition`, or of `prior` for a static column; columns have the names of its columns.
+
+        Raises
+        ------
+        ValueError
+            If there is no such variable.
+        """
+        if node is None:
+            return self.cpds
+        if node in self.static_columns:
+            return (self.transition if self._parts.prior is None else self.prior).get_cpds(node)
+        if node not in self.names:
+            raise ValueError(
+                f"no variable {node!r}: the variables are {join_names((*self.names, *self.static_columns))}"
+            )
+        return self.transition.get_cpds(name_column(node, 0))
+
     def to_networkx(self) -> TimeSeriesGraph:
         """Return the graph over (variable, lag): edges from earlier rows and of the same row, without the prior.
 
         Returns
         -------
         TimeSeriesGraph
-            All variables at the lags 0 to L; a static column is a node at lag 0.
+            All variables at the lags 0 to L; a static column is a node at lag 0. Edges between continuous variables
+            have the coefficient as ``weight``, if the child has no discrete parent.
         """
         columns = self._columns
         graph = TimeSeriesGraph(name=self._parts.name) if self._parts.name else TimeSeriesGraph()
         graph.add_nodes_from((name, lag) for lag in range(columns.lags + 1) for name in columns.names)
         graph.add_nodes_from((name, 0) for name in columns.static)
-        parents = self._slices.families.parents
-        graph.add_edges_from(
-            (columns.describe(p), columns.describe(v)) for v in columns.present for p in sorted(parents[v])
-        )
+        for v in columns.present:
+            family: Any = self._slices.families.families[v]
+            slopes = {}
+            if not family.discrete_parents and hasattr(family, "continuous_parents"):
+                slopes = dict(zip(family.continuous_parents, family.coefficients[1:].tolist(), strict=True))
+            for p in sorted(self._slices.families.parents[v]):
+                numbers = {"weight": slopes[p], "strength": abs(slopes[p])} if p in slopes else {}
+                graph.add_edge(columns.describe(p), columns.describe(v), **numbers)
         return graph
 
     def to_pgmpy(self) -> pgmpy.models.DynamicBayesianNetwork:

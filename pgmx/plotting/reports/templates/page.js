@@ -151,6 +151,10 @@ if (report.history) {
   drawCurve(0);
 }
 
+// ---- answers ----
+
+const answerPanel = !report.answers ? null : report.answers.states ? new DiscretePanel(report.answers) : new GaussianPanel(report.answers);
+
 // ---- theme, legend, print ----
 
 function setTheme(theme) {
