@@ -21,8 +21,8 @@ Cost of a step: the Gibbs move visits the candidates of a variable and the varia
 one look-up of a sum each; a_i changes only between the positions that moved. Drawing parents walks along the sets by
 decreasing weight.
 Thread-safety: an object serves one thread; objects share the tables, which they only read.
-References: Chickering (1995), UAI, 87-98 (covered arcs); Friedman & Koller (2003), Machine Learning 50, 95-125; Koivisto
-& Sood (2004), Journal of Machine Learning Research 5, 549-573 (sums). The chain over pairs is new here.
+References: Chickering (1995), UAI, 87-98 (covered arcs); Friedman & Koller (2003), Machine Learning 50, 95-125
+(orders); Koivisto & Sood (2004), Journal of Machine Learning Research 5, 549-573 (sums). The chain over pairs is new.
 """
 
 from libc.math cimport expm1
