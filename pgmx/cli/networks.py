@@ -41,7 +41,7 @@ def read_any(text: str, format: str | None = None) -> Any:
     if format == "graphml":  # it may hold a graph without parameters
         return _read_graphml(path)
     model = read_model(path, format)
-    if hasattr(model, "nodes") and not len(model):
+    if hasattr(model, "nodes") and not list(model.nodes()):
         raise ValueError(f"{path} holds no variables: is it a file in {format} form?")
     return model
 
