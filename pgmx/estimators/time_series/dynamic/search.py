@@ -420,7 +420,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_columns(self, series: LaggedSeries, weighted: bool) -> LaggedColumns:
         options = {name: getattr(self, name) for name in ("state_names", "missing", "n_jobs")}
-        return LaggedColumns.read(series, self.scoring_method, weighted=weighted, **options)
+        name: Any = self.scoring_method  # score objects were refused before
+        return LaggedColumns.read(series, name, weighted=weighted, **options)
 
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
