@@ -21,8 +21,8 @@ Labels: log(q / p) at a mistake, else log((1 - q) / (1 - p)), for the rate p of 
 Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
 time, all else row by row: the result has the same bits for all chunks of rows.
 Exact kernels (`learn_supports`): theta_p' z_p is replaced by sum_s a_sp k_p(x_s, x) over all rows or the last B ones; a
-row joins with a = -step c'(f_p, y) and multiplies the others by 1 - 2 step penalty (OMKL and OMKL-B of the thesis). Cost
-per row: (supports) (d + P exponentials).
+row joins with a = -step c'(f_p, y) and multiplies the others by 1 - 2 step penalty (OMKL and OMKL-B of the thesis).
+Cost per row: (supports) (d + P exponentials).
 Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
 is released.
 """
