@@ -189,7 +189,9 @@ cdef class GaussianScorer(Scorer):
     @property
     def moments(self):
         """The correlation matrix and N; None for a marginal likelihood, or if families leave out rows."""
-        return None if self.constants != NULL or self.group_of != NULL else (np.asarray(self.owners), 2 * self.half_rows)
+        if self.constants != NULL or self.group_of != NULL:
+            return None
+        return np.asarray(self.owners), 2 * self.half_rows
 
     # ---- rows that are left out ----
 

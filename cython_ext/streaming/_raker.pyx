@@ -20,9 +20,9 @@ Square loss: -log r + u^2 / 2 (1 - 1 / r^2) for errors r times as large, u = |er
 Labels: log(q / p) at a mistake, else log((1 - q) / (1 - p)), for the rate p of mistakes and q = min(r p, (1 + p) / 2).
 Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
 time, all else row by row: the result has the same bits for all chunks of rows.
-Exact kernels (`learn_supports`): theta_p' z_p is replaced by sum_s a_sp k_p(x_s, x) over all rows or the last B ones; a row
-joins with a = -step c'(f_p, y) and multiplies the others by 1 - 2 step penalty (OMKL and OMKL-B of the thesis). Cost per
-row: (supports) (d + P exponentials).
+Exact kernels (`learn_supports`): theta_p' z_p is replaced by sum_s a_sp k_p(x_s, x) over all rows or the last B ones; a
+row joins with a = -step c'(f_p, y) and multiplies the others by 1 - 2 step penalty (OMKL and OMKL-B of the thesis).
+Cost per row: (supports) (d + P exponentials).
 Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
 is released.
 """
@@ -99,11 +99,11 @@ cdef inline void lower_logs(double* logs, const double* losses, double step, Py_
 
 cdef void multiply_sketches(const double* sketches, Py_ssize_t degree, Py_ssize_t D, double* z) noexcept nogil:
     """Write the products of transforms: real parts 0 to D - 1, the real part D, and imaginary parts 1 to D - 1."""
-    cdef Py_ssize_t k, i
+    cdef Py_ssize_t _k, i
     cdef double real
     for i in range(2 * D):
         z[i] = sketches[i]
-    for k in range(1, degree):
+    for _k in range(1, degree):
         sketches += 2 * D
         z[0] *= sketches[0]
         z[D] *= sketches[D]
@@ -195,7 +195,8 @@ cdef double compute_output(
 
 cdef double update_output(
     const double* features, double y, double f, double* coefficients, double* kernel_logs, double* expert_logs,
-    const double* steps, double factor, const double* shares, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+    const double* steps, double factor, const double* shares, const double* rates,
+    Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
     int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
     """Learn one output from `work` of `compute_output` (losses replace f_jp); return f_j of the monitored expert."""
@@ -361,7 +362,8 @@ def update(
                         predictions[t, k] = f
                     output = update_output(
                         z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
-                        &steps[0], factor, shares + (t - first) * n_kernels, &rates[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
+                        &steps[0], factor, shares + (t - first) * n_kernels, &rates[0], n_experts, n_kernels, length,
+                        loss, weight_step, penalty, work,
                         &losses[k, 0], monitored,
                     )
                     if loss == 0 or targets[t, k] > 0.0:
@@ -446,7 +448,7 @@ cdef void compute_kernels(
 ) noexcept nogil:
     """Write the kernels (P,) of two rows."""
     cdef double product = pgmx_dot(x, other, m.length), far, total, base
-    cdef Py_ssize_t p, i
+    cdef Py_ssize_t p, i, _i
     far = max(square + other_square - 2.0 * product, 0.0)
     for p in range(m.P):
         if m.kinds[p] == GAUSSIAN:
@@ -465,7 +467,7 @@ cdef void compute_kernels(
         else:
             base = (1.0 + product) / (1.0 + m.d)
             values[p] = base
-            for i in range(1, <Py_ssize_t> m.scales[p]):
+            for _i in range(1, <Py_ssize_t> m.scales[p]):
                 values[p] *= base
 
 

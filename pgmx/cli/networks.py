@@ -41,7 +41,8 @@ def read_any(text: str, format: str | None = None) -> Any:
     if format == "graphml":  # it may hold a graph without parameters
         return _read_graphml(path)
     model = read_model(path, format)
-    if hasattr(model, "nodes") and not len(model):
+    list_nodes = getattr(model, "nodes", None)
+    if list_nodes is not None and not list(list_nodes()):
         raise ValueError(f"{path} holds no variables: is it a file in {format} form?")
     return model
 

@@ -168,7 +168,7 @@ class Data(NamedTuple):
     interventions: Any = None
 
     @property
-    def known(self) -> dict[str, Any]:
+    def fit_arguments(self) -> dict[str, Any]:
         """The arguments of ``fit`` in addition to the table."""
         return {} if self.interventions is None else {"interventions": self.interventions}
 

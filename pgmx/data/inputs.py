@@ -385,8 +385,9 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, An
     if opened.missing_codes[at] >= 0:
         states[opened.missing_codes[at]] = None
     kept = np.arange(len(names)) != at
-    parts = [tuple(part[v] for v in np.flatnonzero(kept)) for part in (opened.columns, opened.states)]
-    rest = DiscreteTable._from_parts(*parts, np.ascontiguousarray(opened.codes[kept]), opened.missing_codes[kept])
+    states_of_rest = tuple(opened.states[v] for v in np.flatnonzero(kept))
+    codes = np.ascontiguousarray(opened.codes[kept])
+    rest = DiscreteTable._from_parts(tuple(others), states_of_rest, codes, opened.missing_codes[kept])
     return [states[code] for code in opened.codes[at].tolist()], rest
 
 

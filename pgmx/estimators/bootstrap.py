@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from pgmpy.base import DAG, PDAG
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, NumericTable
+from pgmx.data import DiscreteTable, Frame, NumericTable
 from pgmx.data.weights import Interventions
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import (
@@ -313,7 +313,9 @@ class BootstrapStructure(InterventionLearner, NetworkResults):
             raise ValueError(f"{type(learner).__name__} does not support interventions: leave them out")
         if data.is_remote:
             raise ValueError("rows with interventions cannot be drawn by workers: give the rows in memory")
-        return interventions.take(opened.complete_mask()) if interventions.n_rows != data.n_rows else interventions
+        if interventions.n_rows == data.n_rows or not isinstance(opened, Frame):
+            return interventions
+        return interventions.take(opened.complete_mask())  # the other rows were dropped
 
     def _open_checkpoint(self, resampler: Resampler, data: InputTable) -> Checkpoint:
         """Return the checkpoint. A resample depends on its index, not on `n_resamples`."""

@@ -363,15 +363,15 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
     hops : int or sequence of int, default=(1, 2)
         The hops of `graph` and `layers` in the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each scaled
         to unit length, with the weights of edges A and the degrees D. All hops share columns.
+    layers : sequence of networkx graphs, default=None
+        Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
+    node_features : mapping, array, sparse rows or frame, default=None
+        The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     separate_hops : bool, default=False
         If True, each hop has its own kernels, as in (6.22) of the reference, instead of one row for all hops.
     unit_rows : bool, default=True
         If False, rows and hops keep their lengths, as in the reference. Kernels of nodes with many neighbours are then
         near 0 for small variances.
-    layers : sequence of networkx graphs, default=None
-        Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
-    node_features : mapping, array, sparse rows or frame, default=None
-        The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : str or sequence of str, default="gaussian"
@@ -510,15 +510,15 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     hops : int or sequence of int, default=(1, 2)
         The hops of `graph` and `layers` in the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each scaled
         to unit length, with the weights of edges A and the degrees D. All hops share columns.
+    layers : sequence of networkx graphs, default=None
+        Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
+    node_features : mapping, array, sparse rows or frame, default=None
+        The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     separate_hops : bool, default=False
         If True, each hop has its own kernels, as in (6.22) of the reference, instead of one row for all hops.
     unit_rows : bool, default=True
         If False, rows and hops keep their lengths, as in the reference. Kernels of nodes with many neighbours are then
         near 0 for small variances.
-    layers : sequence of networkx graphs, default=None
-        Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
-    node_features : mapping, array, sparse rows or frame, default=None
-        The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     n_components : int, default=50
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : str or sequence of str, default="gaussian"

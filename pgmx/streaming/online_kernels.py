@@ -197,8 +197,8 @@ class OnlineKernelRegressor(RegressorMixin, OnlineKernelLearner):
     ----------
     kernels : str or sequence of str, default="gaussian"
         Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
-        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
-        "polynomial3" ((1 + x'z) / (1 + d))^q.
+        1 / (1 + r^2 / s^2). "laplacian_l1": ``exp(-|x - x'|_1 / s)``. Kernels of x'z: "linear" x'z / d,
+        "polynomial2" and "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
         Widths s^2 > 0. Each kernel of a distance is used with each width.
     budget : int, default=None
@@ -286,8 +286,8 @@ class OnlineKernelClassifier(StreamClassifier, OnlineKernelLearner):
         log(1 + exp(-y f)), which gives probabilities, or max(0, 1 - y f), with y = 1 for the class and -1 for others.
     kernels : str or sequence of str, default="gaussian"
         Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
-        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
-        "polynomial3" ((1 + x'z) / (1 + d))^q.
+        1 / (1 + r^2 / s^2). "laplacian_l1": ``exp(-|x - x'|_1 / s)``. Kernels of x'z: "linear" x'z / d,
+        "polynomial2" and "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
         Widths s^2 > 0. Each kernel of a distance is used with each width.
     budget : int, default=None

@@ -330,8 +330,8 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : str or sequence of str, default="gaussian"
         Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
-        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
-        "polynomial3" ((1 + x'z) / (1 + d))^q.
+        1 / (1 + r^2 / s^2). "laplacian_l1": ``exp(-|x - x'|_1 / s)``. Kernels of x'z: "linear" x'z / d,
+        "polynomial2" and "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
         Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True
@@ -453,8 +453,8 @@ class RakerClassifier(SignsMixin, RakerLearner):
         Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : str or sequence of str, default="gaussian"
         Kernels of the distance r: "gaussian" exp(-r^2 / (2 s^2)), "laplacian" exp(-r / s), "cauchy"
-        1 / (1 + r^2 / s^2). "laplacian_l1": exp(-|x - x'|_1 / s). Kernels of x'z: "linear" x'z / d, "polynomial2" and
-        "polynomial3" ((1 + x'z) / (1 + d))^q.
+        1 / (1 + r^2 / s^2). "laplacian_l1": ``exp(-|x - x'|_1 / s)``. Kernels of x'z: "linear" x'z / d,
+        "polynomial2" and "polynomial3" ((1 + x'z) / (1 + d))^q.
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
         Widths s^2 > 0. Each kernel of a distance is used with each width.
     orthogonal : bool, default=True

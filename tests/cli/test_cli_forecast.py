@@ -44,7 +44,7 @@ def test_a_model_that_learn_wrote_forecasts_rows_without_times():
 
 
 def test_faults(table):
-    assert "not a model of a time series" in refused("forecast", "graph.json", table)
+    assert "holds a TimeSeriesGraph, which cannot forecast" in refused("forecast", "graph.json", table)
     assert "is not a column" in refused("forecast", "model.npz", table, "--time-column", "hour")
     assert "suffix must be .csv" in refused("forecast", "model.npz", table, "--out", "later.txt")
     assert "day" in refused("forecast", "model.npz", table)

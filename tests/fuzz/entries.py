@@ -16,6 +16,7 @@ MODULES = (
     "network_cases",
     "answer_cases",
     "effect_cases",
+    "intervention_cases",
     "row_cases",
     "gaussian_row_cases",
     "data_set_cases",

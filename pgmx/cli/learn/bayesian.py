@@ -22,7 +22,7 @@ def learn_bayesian(
         )
     _check_format(data, targets.out)
     learner = make_learner(options, knowledge)
-    seconds = report.fit_timed(learner, data.table, **data.known)
+    seconds = report.fit_timed(learner, data.table, **data.fit_arguments)
 
     _report(where, data, learner, seconds, options, quiet)
     if options["method"] not in HIDDEN_CAUSES:

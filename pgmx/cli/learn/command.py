@@ -132,7 +132,7 @@ def run_bootstrap(
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    seconds = fit_timed(bootstrap, data.table, **data.known)
+    seconds = fit_timed(bootstrap, data.table, **data.fit_arguments)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)
 

@@ -49,7 +49,7 @@ def run_posterior(
         random_state=options["random_state"],
         **knowledge,
     )
-    seconds = fit_timed(posterior, data.table, **data.known)
+    seconds = fit_timed(posterior, data.table, **data.fit_arguments)
     graph = posterior.consensus_graph(threshold)
 
     score = options["score"] or ("bge" if data.network == "gaussian" else "bdeu")

@@ -136,9 +136,10 @@ class ShiftedTable(DiscreteTable):
         return self if weights is None else self.to_plain(), weights
 
     def _pack(self) -> tuple[np.ndarray, np.ndarray]:
-        if self._planes is None:
-            self._planes = _counts.pack_planes(np.asarray(self.codes), self.cardinalities)
-        return self._planes
+        planes = self._planes
+        if planes is None:
+            planes = self._planes = _counts.pack_planes(np.asarray(self.codes), self.cardinalities)
+        return planes
 
     def view_columns(self) -> dict[str, Any]:
         """Return the arguments of the compiled scorer for the columns and rows."""

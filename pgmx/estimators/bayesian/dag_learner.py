@@ -225,7 +225,7 @@ class InterventionLearner(BaseStructureLearner):
     _set_cells: Any = None
     _interventions: Interventions | None = None
 
-    def fit(  # type: ignore[override]  # one more argument
+    def fit(
         self: Intervened, X: Any, y: object = None, sample_weight: ArrayLike | None = None, interventions: Any = None
     ) -> Intervened:
         """Learn the structure from `X`.

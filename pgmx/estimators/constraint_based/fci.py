@@ -1,5 +1,6 @@
 """FCI and RFCI: partial ancestral graphs from tests of independence, for data with hidden common causes."""
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Sequence
 from math import inf
 from numbers import Integral, Real
@@ -8,7 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 from pgmpy.causal_discovery import ExpertKnowledge
+from sklearn.exceptions import ConvergenceWarning
 
+from pgmx.checks import caller_level
 from pgmx.ci_tests.sources import NamedTests
 from pgmx.estimators.base import Interval, Options, StrOptions
 from pgmx.estimators.constraint_based.learner import ConstraintLearner, check_effect_sizes
@@ -36,6 +39,7 @@ class HiddenCauseLearner(ConstraintLearner):
 
     ambiguous_triples_: list[tuple]
     _graph: PartialAncestralGraph
+    _is_exceeded: bool
 
     _ends_with_skeleton = False
     _parameter_constraints: dict[str, Any] = {
@@ -63,8 +67,13 @@ class HiddenCauseLearner(ConstraintLearner):
         colliders = [(x, z, y) for _, x, z, y in sorted(found, key=lambda collider: collider[1:])]
         self._apply_rules(tests, skeleton, knowledge, colliders, set(ambiguous))
         self.ambiguous_triples_ = [tuple(tests.names[v] for v in triple) for triple in sorted(ambiguous)]
+        self._is_exceeded = not run.stopped_by and self._exceeds_limit(skeleton)
         if not run.stopped_by:
-            run.end("converged")
+            run.end("max_tests" if self._is_exceeded else "converged")
+
+    def _exceeds_limit(self, skeleton: Skeleton) -> bool:
+        """Return whether tests that are made in any case exceed the limit."""
+        return False
 
     def _test_further(self, tests: NamedTests, skeleton: Skeleton, knowledge: PairKnowledge, run: Run) -> None:
         """Make the tests that follow the skeleton of PC."""
@@ -432,7 +441,7 @@ class RFCI(HiddenCauseLearner):
         Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     max_tests : int, default=None
         Number of tests of the skeleton after which no larger sets are tested. The tests of colliders and paths that
-        follow are always made, as marks that were not tested could be false.
+        follow are always made, as marks that were not tested could be false. If they exceed it, `converged_` is False.
     max_time : float, default=None
         Time limit in seconds, after which pairs that were not separated are adjacent.
     checkpoint : path-like, default=None
@@ -484,7 +493,7 @@ class RFCI(HiddenCauseLearner):
     UserWarning
         If a column is constant (it gets no edges), or columns determine each other.
     ConvergenceWarning
-        If `max_tests` ends the search.
+        If `max_tests` ends the search, or the tests of colliders and paths exceed it.
 
     Notes
     -----
@@ -604,3 +613,17 @@ class RFCI(HiddenCauseLearner):
         rules.close()
         skeleton.adjacent[:] = graph.to_adjacency()
         skeleton.n_later_tests = [tested.n_tests.get(size, 0) for size in range(max(tested.n_tests, default=-1) + 1)]
+
+    def _exceeds_limit(self, skeleton: Skeleton) -> bool:
+        limit = inf if self.max_tests is None else self.max_tests
+        return sum(skeleton.n_later_tests) > 0 and sum(skeleton.count_tests()) > limit
+
+    def _warn_of_limits(self) -> None:
+        if not self._is_exceeded:
+            return super()._warn_of_limits()
+        warnings.warn(
+            f"RFCI made {sum(self.n_tests_):,} tests, more than max_tests={self.max_tests}: the tests of colliders and "
+            f"paths, {sum(self._skeleton.n_later_tests):,} here, are always made. The graph is complete",
+            ConvergenceWarning,
+            stacklevel=caller_level(),
+        )

@@ -234,7 +234,15 @@ class MMHC(HillClimbSearch):
         **_TEST_OPTIONS,
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
     }
-    for _absent in ("max_candidates", "tabu_length", "patience", "n_restarts", "n_restart_moves", "n_em_restarts"):
+    for _absent in (
+        "max_candidates",
+        "tabu_length",
+        "patience",
+        "n_restarts",
+        "n_restart_moves",
+        "n_em_restarts",
+        "interventions",
+    ):
         del _parameter_constraints[_absent]
     del _absent
 

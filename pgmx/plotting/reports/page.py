@@ -352,7 +352,8 @@ def render_summary(learner: Any) -> str:
 
 
 def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
-    if hasattr(graph, "summary_graph"):
+    has_numbers = any(marks for *_, marks in graph.edges(data=True))
+    if hasattr(graph, "summary_graph") and has_numbers:
         is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
         return render_svg(plot_summary_graph(graph).figure) if is_small else ""
     if not n_edges or n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):

@@ -135,7 +135,7 @@ def _join_mixed(networks: list[ConditionalGaussianNetwork]) -> ConditionalGaussi
     )
 
 
-class MaskedScoring(_Intervened, DiscreteScoring):
+class MaskedScoring(_Intervened, DiscreteScoring):  # type: ignore[misc]  # other weights give another kind of score
     """A discrete score over local rows without weights; the kernel masks the rows."""
 
     def __init__(
@@ -174,7 +174,7 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
         return None
     masks, group_of = interventions.group_children()
     set_of_row = interventions.set_of_row
-    chosen = np.flatnonzero(interventions.targets.any(axis=1)[set_of_row])
+    chosen = np.flatnonzero(np.asarray(interventions.targets.any(axis=1))[set_of_row])
     total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
     weights = None if scoring.weights is None else np.asarray(scoring.weights, dtype=np.float64)[chosen]
     rows = (np.asarray(scoring.rows, dtype=np.float64)[chosen] - scoring.moments.mean) / scale
@@ -199,7 +199,7 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
     return LeftOut(group_of, rows, np.concatenate(members), ends, np.array(n_kept), np.array(means), np.array(scales))
 
 
-class MaskedGaussianScoring(_Intervened, GaussianScoring):
+class MaskedGaussianScoring(_Intervened, GaussianScoring):  # type: ignore[misc]  # as MaskedScoring
     """A Gaussian score over local rows; the kernel leaves rows out of the moments of all."""
 
     def __init__(

@@ -169,7 +169,7 @@ def pool_candidates(rankings: list[list[list[int]]], weights: np.ndarray) -> lis
     for v, old in enumerate(rankings[0]):
         ranked = [u for tier in zip_longest(*(ranking[v] for ranking in rankings)) for u in tier if u is not None]
         new = np.flatnonzero(weights[v] > ENTERS).tolist()
-        pooled.append(sorted(dict.fromkeys([*ranked, *new]), key=lambda u, v=v: -weights[v, u])[: len(old)])
+        pooled.append(sorted(dict.fromkeys([*ranked, *new]), key=(-weights[v]).__getitem__)[: len(old)])
     return pooled
 
 

@@ -249,6 +249,21 @@ def test_max_tests_ends_with_a_message(rng):
     assert set(cut.skeleton_.edges()) >= set(whole.skeleton_.edges())
 
 
+def test_tests_of_rfci_that_exceed_the_limit_are_told(rng):
+    frame = draw_numbers(rng)
+    whole = RFCI(significance_level=0.1).fit(frame)
+    n_tests, n_first = sum(whole.n_tests_), sum(PC(significance_level=0.1).fit(frame).n_tests_)
+    assert n_tests > n_first
+    for limit in (n_first - 1, n_first, n_tests - 1):
+        with pytest.warns(ConvergenceWarning, match=f"made {n_tests} tests, more than max_tests={limit}: the"):
+            told = RFCI(significance_level=0.1, max_tests=limit).fit(frame)
+        assert (told.converged_, told.stopped_by_, sum(told.n_tests_)) == (False, "max_tests", n_tests)
+        assert write_edges(told) == write_edges(whole)
+    assert RFCI(significance_level=0.1, max_tests=n_tests).fit(frame).converged_
+    with pytest.warns(ConvergenceWarning, match="max_tests=1 ended RFCI"):
+        RFCI(significance_level=0.1, max_tests=1).fit(frame)
+
+
 def test_callbacks_end_either_stage(rng):
     frame = draw_numbers(rng)
     rows = []

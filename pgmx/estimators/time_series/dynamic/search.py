@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import networkx as nx
 import numpy as np
@@ -357,9 +357,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     # ---- reading ----
 
-    def fit(  # type: ignore[override]  # interventions are not available
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> "DynamicBayesianNetworkSearch":
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Learn the structure from series.
 
         Parameters
@@ -422,7 +420,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_columns(self, series: LaggedSeries, weighted: bool) -> LaggedColumns:
         options = {name: getattr(self, name) for name in ("state_names", "missing", "n_jobs")}
-        return LaggedColumns.read(series, self.scoring_method, weighted=weighted, **options)
+        name: Any = self.scoring_method  # score objects were refused before
+        return LaggedColumns.read(series, name, weighted=weighted, **options)
 
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
@@ -506,7 +505,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         search._start = self._start
         return search.learn(columns.take(nodes, rows), None if weights is None else weights[rows - 1])
 
-    def estimate_cost(  # type: ignore[override]  # structural EM is not available
+    def estimate_cost(
         self,
         X: Any = None,
         *,
@@ -514,6 +513,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         cardinalities: ArrayLike | None = None,
         n_floats: int = 0,
         weighted: bool = False,
+        missing_share: float = 0.0,
     ) -> LearningCost:
         """Estimate the memory required for learning.
 
@@ -529,6 +529,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             Number of continuous variables, in place of `X`.
         weighted : bool, default=False
             Whether the rows will have non-integer weights.
+        missing_share : float, default=0.0
+            Must be 0: structural EM is not available.
 
         Returns
         -------
@@ -539,7 +541,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         Raises
         ------
         ValueError
-            If neither `X` nor its shape is given.
+            If neither `X` nor its shape is given, or `missing_share` is not 0.
         """
         cards = None if cardinalities is None else np.asarray(cardinalities)
         if X is not None:
@@ -550,7 +552,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             n_rows, n_floats = len(series.targets), len(columns.numbers)
         n = self.lags + 1
         cards = None if cards is None else np.tile(cards, n)
-        return super().estimate_cost(n_rows=n_rows, cardinalities=cards, n_floats=n_floats * n, weighted=weighted)
+        options: dict[str, Any] = {"weighted": weighted, "missing_share": missing_share}
+        return super().estimate_cost(n_rows=n_rows, cardinalities=cards, n_floats=n_floats * n, **options)
 
     # ---- results ----
 

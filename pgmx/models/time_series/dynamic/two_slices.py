@@ -36,7 +36,8 @@ def read_first_rows(network: Any) -> DynamicParts:
         )
     names = tuple(dict.fromkeys(name for name, lag in found.values() if lag == 0))
     static = tuple(name for name in parts.names if name not in found)
-    past = [k for k, name in enumerate(parts.names) if name not in found or found[name][1] > 0]
+    lag_of: dict[Hashable, int] = {name: lag for name, (_, lag) in found.items()}
+    past = [k for k, name in enumerate(parts.names) if lag_of.get(name, 1) > 0]
     later = [parts.names[k] for k in past if any(p not in past for p in parts.families.parents[k])]
     if later:
         raise ValueError(f"its column(s) {join_names(later)} depend on a later row")
@@ -86,7 +87,8 @@ def make_pgmpy(slices: Slices) -> pgmpy.models.DynamicBayesianNetwork:
     for name in (*columns.static, *columns.names):
         network.add_node(name)
         # pgmpy adds the second one with an edge only
-        nx.DiGraph.add_node(network, DynamicNode(name, 1))
+        second: Any = name  # pgmpy annotates names as text
+        nx.DiGraph.add_node(network, DynamicNode(second, 1))
     network.add_edges_from(sorted((((u, 0), (v, 0)) for u, v in within), key=repr))
     network.add_edges_from(((p, 0), (name, 1)) for (name, s), parents in scopes.items() for p, t in parents if t < s)
     for (name, slice_), parents in scopes.items():
