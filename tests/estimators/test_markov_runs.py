@@ -17,6 +17,8 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
 )
 
+pytestmark = pytest.mark.slow
+
 ROWS = planted_rows(1000, 12)
 HELD_OUT = planted_rows(400, 12, seed=1)[200:]
 every_learner = pytest.mark.parametrize("make", ALL.values(), ids=ALL)

@@ -17,6 +17,8 @@ from pgmx.inference import ApproximationWarning, PairwisePotentials, map_assignm
 from pgmx.inference.approximate.tempering import SampleMeans, correct_beliefs
 from pgmx.inference.problem import Problem
 
+pytestmark = pytest.mark.slow
+
 
 @given(factor_networks(largest=5, arity=3, impossible=(0.0,)), st.data())
 @examples(40)

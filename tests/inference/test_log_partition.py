@@ -11,6 +11,8 @@ from pgmx.datasets import grid_network
 from pgmx.inference import ApproximationWarning, LogPartition, TreewidthError, log_partition, map_assignment, marginals
 from pgmx.inference.problem import Problem
 
+pytestmark = pytest.mark.slow
+
 TREE, TABLES = 2**20, 2**13  # bytes of a junction tree of the grid, and of elimination
 
 

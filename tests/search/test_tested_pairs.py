@@ -15,6 +15,8 @@ from pgmx.search.edges import pair_queue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.tested_pairs import PRIORITIES, ExactPairs, LevelledPairs, level_of
 
+pytestmark = pytest.mark.slow
+
 
 def round_down(priority):
     """Return the priority of the level, in a slow way."""

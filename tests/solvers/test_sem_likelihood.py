@@ -20,6 +20,8 @@ from pgmx.solvers.time_series.sem_likelihood import (
     sweep_rows,
 )
 
+pytestmark = pytest.mark.slow
+
 MODES = ["known", "partial", "blind"]
 
 

@@ -14,6 +14,8 @@ from pgmx.statistics import gaussian_sample, sample_of_covariance
 from pgmx.statistics.gaussian.thin_factor import RowStore
 from pgmx.statistics.moments import PairwiseMoments
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def temporary_folder(tmp_path, monkeypatch):
