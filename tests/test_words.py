@@ -12,8 +12,6 @@ import pytest
 
 import pgmx
 
-pytestmark = pytest.mark.slow
-
 PACKAGE = Path(pgmx.__file__).parent
 ROOT = Path(__file__).parents[1]
 PUBLIC_PACKAGES = (

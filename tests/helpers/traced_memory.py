@@ -2,23 +2,34 @@
 
 import gc
 import tracemalloc
+from pathlib import Path
+
+import pgmx
+
+_OF_PGMX = tracemalloc.Filter(True, f"{Path(pgmx.__file__).parent}/*", all_frames=True)
+_N_FRAMES = 25  # numpy may allocate some calls below pgmx
 
 
 def least_growth(update, n_calls, n_windows=3):
-    """Return the bytes by which traced memory grows over `n_calls` calls: the least of some windows.
+    """Return the bytes by which the memory that pgmx allocated grows over `n_calls` calls: the least of some windows.
 
-    Other threads of the process, and caches of the interpreter, allocate now and then; a leak grows in every window.
+    Caches of the interpreter allocate now and then; a leak grows in every window. What other threads of the process
+    allocate, such as those of a cluster of another test, does not count.
     """
-    tracemalloc.start()
+    tracemalloc.start(_N_FRAMES)
     try:
         growths = []
         for _ in range(n_windows):
-            gc.collect()
-            first = tracemalloc.get_traced_memory()[0]
+            first = _measure_held()
             for _ in range(n_calls):
                 update()
-            gc.collect()
-            growths.append(tracemalloc.get_traced_memory()[0] - first)
+            growths.append(_measure_held() - first)
         return min(growths)
     finally:
         tracemalloc.stop()
+
+
+def _measure_held():
+    gc.collect()
+    snapshot = tracemalloc.take_snapshot().filter_traces([_OF_PGMX])
+    return sum(trace.size for trace in snapshot.traces)

@@ -28,6 +28,10 @@ def name_column(name: Hashable, lag: int) -> str:
     return f"{name}@t-{lag}"
 
 
+#: Largest number of columns of a network: their names alone take 0.1 GB.
+MOST_COLUMNS = 1_000_000
+
+
 @dataclass(frozen=True)
 class Columns:
     """The variables of a dynamic network and their columns.
@@ -88,6 +92,11 @@ def read_columns(parts: MixedParts, lags: int, static: Sequence[Hashable], names
                 f"{join_names(parts.names)}"
             )
     columns = Columns(check_names(names), lags, static)
+    if lags * len(columns.names) > MOST_COLUMNS:  # as a damaged file may say
+        raise ValueError(
+            f"lags is {lags}: with {len(columns.names)} variables a network has more than {MOST_COLUMNS:,} columns; give "
+            "fewer lags"
+        )
     if len(set(columns.labels)) < len(columns.labels):
         raise ValueError(
             f"two of the columns {join_names(columns.labels)} have the same name: rename a variable, or a static column"
