@@ -94,8 +94,8 @@ def read_columns(parts: MixedParts, lags: int, static: Sequence[Hashable], names
     columns = Columns(check_names(names), lags, static)
     if lags * len(columns.names) > MOST_COLUMNS:  # as a damaged file may say
         raise ValueError(
-            f"lags is {lags}: with {len(columns.names)} variables a network has more than {MOST_COLUMNS:,} columns; give "
-            "fewer lags"
+            f"lags is {lags}: with {len(columns.names)} variables a network has more than {MOST_COLUMNS:,} columns; "
+            "give fewer lags"
         )
     if len(set(columns.labels)) < len(columns.labels):
         raise ValueError(
