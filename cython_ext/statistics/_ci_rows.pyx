@@ -213,8 +213,8 @@ cdef class DiscreteRows:
     cdef bint open_row(
         self, Py_ssize_t x, const int *parents, Py_ssize_t k, Py_ssize_t n_tests, Py_ssize_t n_passes
     ) except -1 nogil:
-        # Finds the cells of the variable x and of k others for so many tests, with so many planes in all, of other
-        # variables; False if they cannot be numbered.
+        # Finds the cells of the variable x and of k others for `n_tests` tests of other variables, with `n_passes`
+        # passes; False if they cannot be numbered.
         cdef const Columns *table = &self.work.table
         cdef double n_cells = table.cards[x]
         cdef Py_ssize_t i

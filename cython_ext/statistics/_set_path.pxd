@@ -58,7 +58,7 @@ cdef inline int find_cells(
     SetPath *path, const Columns *table, const int *parents, Py_ssize_t k, Py_ssize_t x, const uint32_t *marginals,
     const int64_t *offsets, Py_ssize_t n_tests, Py_ssize_t n_passes
 ) except -1 nogil:
-    # Finds the cells of k variables and x, for so many tests with so many planes in all.
+    # Finds the cells of k variables and x, for `n_tests` tests which make `n_passes` passes.
     cdef Py_ssize_t i, v, level = 0, n_kept = 0, n_known = path.n_known, last = 0
     cdef bint keeps = table.n_rows <= MOST_ROWS_KEPT, is_last
     path.n_known = 0            # until nothing can fail

@@ -82,7 +82,7 @@ def regret(learner: Any, X: Any, y: Any, *, changes: Any = (), n_points: int = 5
     Returns
     -------
     RegretCurve
-        Regrets and bounds. For each T the best function is computed anew, from the first T rows.
+        Regrets and bounds. For each T the best function is computed from the first T rows.
 
     Raises
     ------

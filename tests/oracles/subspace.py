@@ -15,7 +15,7 @@ def log_mass(low, high):
 
 
 def log_likelihood(model, x, code, value, edges):
-    """Return log p of a value at predictors x (c,), by (2.3) to (2.8): what is known of x + v, and how likely it is."""
+    """Return log p of a value at predictors x (c,), by (2.3) to (2.8): the record of x + v, and its probability."""
     if model == "logit":
         return np.log(softmax(np.r_[0.0, x])[code])
     if is_exact(model, code):

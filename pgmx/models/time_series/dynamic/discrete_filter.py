@@ -72,12 +72,12 @@ class DiscreteFilter:
         return self._static_cards[place[0]] if place[1] < 0 else self._cards[place[0]]
 
     def start(self, static: np.ndarray, is_missing: np.ndarray) -> Belief:
-        """Return what is known before the first row from the codes (n_series, n_static) of static columns."""
+        """Return the distribution before the first row given the codes (n_series, n_static) of static columns."""
         known = {(v, -1): static[:, v] for v in np.flatnonzero(~is_missing).tolist()}
         return self._advance(Belief(np.ones(len(static)), (), {}), -1, known, None)[0]
 
     def start_after(self, window: np.ndarray, static: np.ndarray) -> Belief:
-        """Return what is known after L rows of codes (n_series, L, n) without missing values, the rows 0 to L - 1."""
+        """Return the distribution after the rows 0 to L - 1 of codes (n_series, L, n) without missing values."""
         known = {(v, -1): static[:, v] for v in range(static.shape[1])}
         known |= {(v, t): window[:, t, v] for t in range(window.shape[1]) for v in range(window.shape[2])}
         return Belief(np.ones(len(window)), (), known)
@@ -215,7 +215,7 @@ class DiscreteFilter:
     def _advance(
         self, belief: Belief, t: int, observed: Mapping[Place, np.ndarray], marginals: dict[Place, np.ndarray] | None
     ) -> tuple[Belief, np.ndarray]:
-        """Return what is known after the row t, and the logarithm of the probability of its observations, (n_series,).
+        """Return the distribution after the row t, and the log-probability of its observations, (n_series,).
 
         `observed` holds codes (n_series,) of variables of the row, and the probabilities (n_series, states) of the
         others are written into `marginals`. For series whose observations are impossible the logarithm is -inf.

@@ -41,7 +41,7 @@ class GaussianFilter:
         self._rows: dict[int, Row] = {}
 
     def start(self, static: np.ndarray, is_missing: np.ndarray) -> State:
-        """Return what is known before the first row from static values (n_series, n_static)."""
+        """Return the distribution before the first row given static values (n_series, n_static)."""
         n_static, width = len(self._columns.static), len(self._columns.past)
         mean, covariance = np.zeros((len(static), width)), np.zeros((width, width))
         row = self._make_row(range(n_static), range(0))
@@ -51,7 +51,7 @@ class GaussianFilter:
         return condition(State(mean, covariance), known, static[:, known])[0]
 
     def start_after(self, window: np.ndarray, static: np.ndarray) -> State:
-        """Return what is known after L rows (n_series, L, n) without missing values, which are the rows 0 to L - 1."""
+        """Return the distribution after L rows (n_series, L, n), the rows 0 to L - 1, without missing values."""
         width = len(self._columns.past)
         return State(np.hstack([static, window.reshape(len(window), -1)]), np.zeros((width, width)))
 
