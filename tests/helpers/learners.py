@@ -102,8 +102,8 @@ def markov(cls, **options):
     )
 
 
-def gaussian(cls, grid=("lam_ratio", [0.1, 0.5]), inner=None):
-    return Learner(cls, (gaussian_frame,), grid=grid, score_option="", figure="objective_", inner=inner)
+def gaussian(cls, grid=("lam_ratio", [0.1, 0.5]), inner=None, **options):
+    return Learner(cls, (gaussian_frame,), options, grid=grid, score_option="", figure="objective_", inner=inner)
 
 
 MARKOV_LEARNERS = [
@@ -119,7 +119,7 @@ MARKOV_LEARNERS = [
 GAUSSIAN_LEARNERS = [gaussian(GraphicalLasso), gaussian(CLIME), gaussian(NeighborhoodLasso)]
 WRAPPERS = [
     gaussian(Nonparanormal, ("estimator__lam_ratio", [0.1, 0.5]), inner=GraphicalLasso),
-    gaussian(SelectedGraph, ("gamma", [0.0, 0.5]), inner=GraphicalLasso),
+    gaussian(SelectedGraph, ("gamma", [0.0, 0.5]), inner=GraphicalLasso, n_lams=6),
 ]
 LEARNERS = [
     Learner(HillClimbSearch, (dependent_frame, gaussian_frame, mixed_frame)),
