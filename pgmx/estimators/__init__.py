@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from pgmx.estimators.time_series.dense import DenseLDS as DenseLDS
     from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch as DynamicBayesianNetworkSearch
     from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
-    from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
-    from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
     from pgmx.estimators.time_series.equations.learner import IdentifiabilityWarning as IdentifiabilityWarning
-    from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
-    from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
     from pgmx.estimators.time_series.equations.tensor_sem import TensorSEM as TensorSEM
     from pgmx.estimators.time_series.equations.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
+    from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
+    from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
+    from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
+    from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",

@@ -106,7 +106,13 @@ enter_calls(
     learn_sem,
     draw_rows,
     check_equations,
-    {**_WRONG, "n_starts": NATURAL, "window": Wrong((0, "x")), "boundaries": Wrong(([3, 2], "x")), "edge_statistic": Wrong(("x", None))},
+    {
+        **_WRONG,
+        "n_starts": NATURAL,
+        "window": Wrong((0, "x")),
+        "boundaries": Wrong(([3, 2], "x")),
+        "edge_statistic": Wrong(("x", None)),
+    },
     0.5,
 )
 enter_calls(

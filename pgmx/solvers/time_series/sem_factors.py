@@ -51,8 +51,9 @@ def alternate_least_squares(
 ) -> Factors:
     """Minimise the residual over tied columns and unknown powers alternately, from `start` (problem P1).
 
-    Without a start (N, N), the columns are those of diagonal moments. Ends when the relative decrease of the residual in a round is below `tol`. O(M N³) per round, after which `record`
-    is called with columns and residual; it returns True to end.
+    Without a start (N, N), the columns are those of diagonal moments. Ends when the relative decrease of the residual
+    in a round is below `tol`. O(M N³) per round, after which `record` is called with columns and residual; it returns
+    True to end.
     """
     known = np.isfinite(data.powers)
     own = np.einsum("mii->mi", data.moments)

@@ -106,7 +106,7 @@ def test_a_relative_threshold_is_a_tenth_of_the_largest():
 
 @pytest.mark.parametrize("options", [{"exogenous": "known"}, {"exogenous": "blind"}, {"method": "als", "tol": 1e-5}])
 def test_the_most_frequent_edges_of_random_starts_are_chosen(options):
-    coef, drawn = make_series()
+    _, drawn = make_series()
     powers = None if options.get("exogenous") == "blind" else drawn.exogenous_power
 
     def learn(**others):

@@ -14,7 +14,6 @@ from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner
 from pgmx.estimators.time_series.equations.learner import (
     EquationsLearner,
     check_moments,
@@ -22,6 +21,7 @@ from pgmx.estimators.time_series.equations.learner import (
     read_windows,
     warn_of_proportional_powers,
 )
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
@@ -171,9 +171,9 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     to the inputs that is not included in the powers. With `forbidden_edges` row sweeps follow in which the equations
     are restricted to the other edges, until a sweep gains at most `tol`.
 
-    Cost for M windows of L rows: O(M L N²) for the second moments, O(M N³) per Newton sweep or round of ``"als"``, O(N⁴)
-    once for the row sweep, O(M N³ + N⁴) for ``"khatri-rao"``; memory O(M N²). `n_starts` multiplies the time, except
-    for the second moments.
+    Cost for M windows of L rows: O(M L N²) for the second moments, O(M N³) per Newton sweep or round of ``"als"``,
+    O(N⁴) once for the row sweep, O(M N³ + N⁴) for ``"khatri-rao"``; memory O(M N²). `n_starts` multiplies the time,
+    except for the second moments.
 
     The data generator of the thesis, with one power for all inputs of a window, is not identifiable. Its closed form
     needs M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood (known or blind), compared with 79 % by
