@@ -293,8 +293,8 @@ def read_json(path: str | Path) -> nx.Graph | DynamicBayesianNetwork:
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
         their CPDs, ``ConditionalGaussianNetwork``, ``DiscreteMarkovNetwork`` with its factors,
         ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``PAG``,
-        ``DiGraph``, ``Graph``, ``TwoSliceBayesianNetwork`` or ``DynamicBayesianNetwork``; nodes, parents and states keep
-        their order.
+        ``DiGraph``, ``Graph``, ``TwoSliceBayesianNetwork`` or ``DynamicBayesianNetwork``; nodes, parents and states
+        keep their order.
 
     Raises
     ------
