@@ -397,11 +397,11 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, An
 def open_for_scores(
     X: Any, kind: Kind = "any", *, discrete_columns: Sequence[Hashable] | None = None, **options: Any
 ) -> DiscreteTable | Frame | DistributedNumericTable:
-    """Open data as `open_any` or `open_frame` does ("any", "columns"); return a distributed numeric table as it is.
+    """Open data as `open_any` or `open_frame` does; return a numeric table that is distributed or has views as it is.
 
     Scores of continuous columns need only sums over its rows. The table has no columns that could be declared discrete.
     """
-    if not (is_remote(X) and isinstance(X, NumericTable)):
+    if not (isinstance(X, NumericTable) and (X.is_remote or X.has_views)):
         return _open(X, kind, discrete_columns=discrete_columns, **options)
     names = check_discrete_columns(discrete_columns, X.names)
     if names:
