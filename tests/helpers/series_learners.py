@@ -12,6 +12,7 @@ from pgmx.estimators import (
     KernelSVARM,
     LinearSVARM,
     ScalableLDS,
+    SparseTensorSEM,
     SparsityEnforcingLDS,
     SparsityInducingLDS,
     TensorSEM,
@@ -58,6 +59,9 @@ SERIES_LEARNERS = {
         lambda n: {"instantaneous": False, "kernels": ("linear", "poly2")}, FORECASTS, is_linear=False
     ),
     LinearSVARM: SeriesLearner(lambda n: {"instantaneous": False}, FORECASTS, is_linear=False),
+    SparseTensorSEM: SeriesLearner(
+        lambda n: {"exogenous": "blind", "window": 20, "lam_ratio": 0.01}, is_linear=False, takes_any_width=False
+    ),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
