@@ -4,7 +4,7 @@
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
-- `predictions`: predictions one step ahead over many rows, with their intervals
+- `predictions`: one-step predictions over many rows, with their intervals
 - `tracking`: errors of learners that follow a changing graph, window by window
 - `prequential`: errors of stream learners, which predict each row before they learn it, compared with baselines
 - `regret`: the loss of random-feature learners minus that of the best function in hindsight, with its bound

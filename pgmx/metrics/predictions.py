@@ -1,4 +1,4 @@
-"""Predictions one step ahead over many rows, with their intervals, compared with the rows themselves."""
+"""One-step predictions over many rows, with their intervals, compared with the rows themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OneStepPredictions:
-    """Rows and their predictions one step ahead, returned by `one_step_predictions`.
+    """Rows and their one-step predictions, returned by `one_step_predictions`.
 
     Attributes
     ----------
-    observed, predicted : DataFrame of shape (n_rows, n_series)
-        The rows after the first lags, and their predictions.
-    lower, upper : DataFrame of shape (n_rows, n_series)
-        Ends of the intervals.
+    observed : DataFrame of shape (n_rows, n_series)
+        The rows after the first lags.
+    predicted : DataFrame of shape (n_rows, n_series)
+        Their predictions.
+    lower : DataFrame of shape (n_rows, n_series)
+        Lower ends of the intervals.
+    upper : DataFrame of shape (n_rows, n_series)
+        Upper ends of the intervals.
     coverage : float
         Coverage probability of each interval.
     """
@@ -68,9 +72,10 @@ def one_step_predictions(model: Any, X: Any, *, coverage: float = 0.9, exogenous
 
     Parameters
     ----------
-    model : LinearDynamicalSystem, or fitted learner with ``fitted_values``
-        The model, such as a `SparsityInducingLDS`, or a `KernelSVARM` without instantaneous terms. It has learned from
-        other rows than `X`; otherwise the errors are those of the training rows.
+    model : LinearDynamicalSystem, or fitted learner
+        The model: a learner of linear dynamical systems, such as `SparsityInducingLDS`, or a `LinearSVARM` or
+        `KernelSVARM` with ``instantaneous=False``. Fit it to other rows than `X`; otherwise the errors are those of
+        the training rows.
     X : DataFrame or array of shape (T, n_series)
         Rows in the order of time, in the form that the model needs, without gaps. The first L rows are not predicted.
         To predict a whole week, begin with the last L rows before it.
@@ -119,10 +124,10 @@ def one_step_predictions(model: Any, X: Any, *, coverage: float = 0.9, exogenous
 
     if not is_number(coverage) or not 0.0 < coverage < 1.0:
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
-    if not hasattr(model, "fitted_values"):
+    if not hasattr(model, "predict_rows") and not hasattr(model, "fitted_values"):
         raise TypeError(
-            f"one_step_predictions needs a LinearDynamicalSystem or a learner with fitted_values, got "
-            f"{type(model).__name__}"
+            "one_step_predictions needs a LinearDynamicalSystem, or a learner of linear dynamical systems or vector "
+            f"autoregressions, got {type(model).__name__}"
         )
     if getattr(model, "instantaneous", False):
         raise ValueError(
@@ -135,7 +140,10 @@ def one_step_predictions(model: Any, X: Any, *, coverage: float = 0.9, exogenous
     variances = _read_variances(model)
     names = list(model.variables_ if is_learner else model.names)
     table = _read_table(X, names)
-    values = model.fitted_values(X) if is_learner else model.fitted_values(X, exogenous=exogenous)
+    if is_learner:
+        values = model.predict_rows(X) if hasattr(model, "predict_rows") else model.fitted_values(X)
+    else:
+        values = model.predict_rows(X, exogenous=exogenous)
     if len(table) - len(values) != model.lags:
         raise ValueError(f"X has gaps: only {len(values)} of {len(table)} rows follow {model.lags} observed rows")
     time = getattr(model, "time_column", None)

@@ -9,7 +9,7 @@
 - `series_graphs`: graphs over (variable, lag) as heat maps or on a circle
 - `edge_paths`: edges of time series that change over windows
 - `edge_curves`: quality of edges over thresholds of strengths and, for trackers, over windows
-- `forecast`: forecasts of time series with their intervals, and predictions one step ahead
+- `forecast`: forecasts of time series with their intervals, and one-step predictions
 - `reports`: a report of a learned graph as one HTML file, with an interactive graph
 """
 

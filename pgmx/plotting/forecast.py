@@ -1,4 +1,4 @@
-"""Forecasts of series with their intervals: after the observed rows, and one step ahead over many rows."""
+"""Forecasts of series with their intervals: after the observed rows, and one-step predictions over many rows."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def plot_forecast(
 def plot_predictions(
     predictions: Any, *, series: Sequence[Hashable] | None = None, figure: Figure | None = None
 ) -> Figure:
-    """Draw series and their predictions one step ahead over time, with intervals, one axes per series.
+    """Draw series and their one-step predictions over time, with intervals, one axes per series.
 
     Parameters
     ----------

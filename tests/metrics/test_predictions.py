@@ -78,16 +78,16 @@ def test_nonlinear_learners():
     np.testing.assert_allclose(widths**2 / learner.noise_variance_, (2 * 1.6448536269514722) ** 2)
 
 
-def test_fitted_values_have_the_errors_of_the_likelihood():
+def test_predictions_have_the_errors_of_the_likelihood():
     learner = SparsityInducingLDS(lags=2, fit_intercept=True).fit(ROWS)
-    errors = (ROWS.iloc[2:] - learner.fitted_values(ROWS)).to_numpy()
+    errors = (ROWS.iloc[2:] - learner.predict_rows(ROWS)).to_numpy()
     np.testing.assert_allclose(errors.T @ errors / len(errors), learner.noise_covariance_, rtol=1e-8)
-    np.testing.assert_allclose(learner.fitted_values(ROWS), learner.model_.fitted_values(ROWS), rtol=1e-9)
-    assert learner.fitted_values([ROWS, ROWS]).shape == (596, 2)
+    np.testing.assert_allclose(learner.predict_rows(ROWS), learner.model_.predict_rows(ROWS), rtol=1e-9)
+    assert learner.predict_rows([ROWS, ROWS]).shape == (596, 2)
 
 
 def test_errors():
-    with pytest.raises(TypeError, match="needs a LinearDynamicalSystem or a learner with fitted_values, got int"):
+    with pytest.raises(TypeError, match="needs a LinearDynamicalSystem.*, got int"):
         one_step_predictions(3, ROWS)
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got 1"):
         one_step_predictions(SYSTEM, ROWS, coverage=1)

@@ -199,8 +199,8 @@ class LDSLearner(TimeSeriesLearner):
         predicted, targets = self._predict_panel(self._read_same_series(X))
         return float(compute_log_densities(targets - predicted, self.noise_covariance_).mean())
 
-    def fitted_values(self, X: Any) -> Any:
-        """Return the mean of each row of series, given the `lags` rows before it: predictions one step ahead.
+    def predict_rows(self, X: Any) -> Any:
+        """Return the mean of each row of series, given the `lags` rows before it: one-step predictions.
 
         Parameters
         ----------

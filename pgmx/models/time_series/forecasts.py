@@ -125,8 +125,8 @@ class SystemForecasts:
         width = ndtri((1.0 + coverage) / 2.0) * np.sqrt(np.maximum(variances, 0.0))
         return means - width, means + width
 
-    def fitted_values(self, X: Any, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
-        """Return the mean of each row given the rows before it: predictions one step ahead.
+    def predict_rows(self, X: Any, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
+        """Return the mean of each row given the rows before it: one-step predictions.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class SystemForecasts:
         Examples
         --------
         >>> from pgmx.models import LinearDynamicalSystem
-        >>> LinearDynamicalSystem(["a"], [[0.5]]).fitted_values([[8.0], [4.0], [3.0]])
+        >>> LinearDynamicalSystem(["a"], [[0.5]]).predict_rows([[8.0], [4.0], [3.0]])
         array([[4.],
                [2.]])
         """
