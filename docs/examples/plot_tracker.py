@@ -2,8 +2,8 @@
 A graph that changes over time
 ==============================
 
-Follow a structural vector autoregression row by row. The coefficients of six series are drawn anew after 500 rows; the tracker
-notices it and forgets the earlier rows.
+Follow a structural vector autoregression row by row. The coefficients of six series change after 500 rows. The tracker
+finds the change and forgets the earlier rows.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,6 @@
 """Pictures of learned graphs and of learning with matplotlib, and reports for the browser.
 
-- `draw`: pictures of graphs, with a comparison with a reference and strengths of edges
-- `layered_layout`, `spring_layout`: positions of the nodes in layers, by springs or on a circle
-- `packing`: placement of connected components side by side
-- `shapes`: the axes, curves of edges with their heads, boxes of nodes, legends
+- `graphs`: pictures of graphs: layouts, shapes, comparison with a reference, strengths of edges
 - `pictures`: figures for notebooks, scripts and files
 - `strengths`: strengths of edges: read from user input, converted to widths and colours, drawn as a ranking
 - `history`: curves of learning: quality against time, edges or tests, one line per learner
@@ -19,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from pgmx.lookup import import_on_demand
 from pgmx.plotting.curves import plot_intervals, plot_learning_curve, plot_prequential, plot_regret
-from pgmx.plotting.draw import plot_graph, save_picture
 from pgmx.plotting.edge_paths import plot_edge_paths
 from pgmx.plotting.forecast import plot_forecast
+from pgmx.plotting.graphs.draw import plot_graph, save_picture
 from pgmx.plotting.history import plot_history
 from pgmx.plotting.paths import plot_path
 from pgmx.plotting.reports.page import save_report

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from pgmx.datasets import load_network
 from pgmx.models import TimeSeriesGraph
 from pgmx.plotting import plot_adjacency, plot_graph, plot_strengths, save_picture
-from pgmx.plotting.packing import HEIGHT
+from pgmx.plotting.graphs.packing import HEIGHT
+from pgmx.plotting.graphs.spring_layout import compute_circular_layout, compute_spring_layout, find_communities
 from pgmx.plotting.pictures import PictureAxes, PictureFigure, open_in_browser, render_svg
-from pgmx.plotting.spring_layout import compute_circular_layout, compute_spring_layout, find_communities
 
 
 def read_notes(ax):

@@ -64,8 +64,8 @@ class SVARMTracker(TimeSeriesLearner):
     instantaneous : bool, default=True
         Whether series depend on present values of other series. Instantaneous edges have no direction.
     kernels : {"linear", "poly2", "gaussian"}, callable, or a sequence of these, default="linear"
-        As for `KernelSVARM`. Each kernel but the linear one is replaced by its leading eigenfunctions under the standard
-        normal distribution, computed on a fixed dictionary of 33 points.
+        As for `KernelSVARM`. Each kernel but the linear one is replaced by its leading eigenfunctions under the
+        standard normal distribution, computed on a fixed dictionary of 33 points.
     bandwidth : float, default=1.0
         σ of the Gaussian kernel, in standard deviations of each series.
     max_rank : int, default=8
@@ -73,8 +73,8 @@ class SVARMTracker(TimeSeriesLearner):
     forgetting : float, default=0.995
         Weight β of a row relative to the next, above 0 and at most 1. The memory is about 1 / (1 − β) rows.
     detect : bool, default=True
-        Whether the forecast errors of each row are tested for a change: cumulative sums of −ln p − 2, with p-values of F
-        statistics, reach their limit in a row without a change with probability 10⁻⁶ (Gaussian noise of constant
+        Whether the forecast errors of each row are tested for a change: cumulative sums of −ln p − 2, with p-values of
+        F statistics, reach their limit in a row without a change with probability 10⁻⁶ (Gaussian noise of constant
         variance). With noise whose variance changes give False.
     penalty : {"lasso", "ridge"}, default="lasso"
         Ω: the group lasso, whose graph is sparse, or the closed form of ridge regression, with all edges.
@@ -97,8 +97,8 @@ class SVARMTracker(TimeSeriesLearner):
     Attributes
     ----------
     strengths_ : ndarray of float64, shape (L + 1, N, N)
-        Strengths [lag, target, source] as of `KernelSVARM`: the largest :math:`\|w_{bj}\|` over the kernels. Zero before
-        two rows could be predicted. This and the following results are computed on first access after new rows.
+        Strengths [lag, target, source] as of `KernelSVARM`: the largest :math:`\|w_{bj}\|` over the kernels. Zero
+        before two rows could be predicted. This and the following results are computed on first access after new rows.
     coef_ : ndarray of float64, shape (L + 1, N, N)
         Coefficients [lag, target, source] in the user's units; only with the linear kernel alone.
     intercept_ : ndarray of float64, shape (N,)
@@ -123,10 +123,10 @@ class SVARMTracker(TimeSeriesLearner):
     Notes
     -----
     The state is the triangular factor of the weighted rows, p² values for p = 1 + N (L + 1) columns, or
-    1 + N (L + 1) r + N with kernels of r functions; at most 256 rows of these columns; and the last L rows. Blocks of 32
-    rows enter by one QR decomposition, O(p²) per row. The blocks are counted from the first row, so that the result is
-    the same, to the last bit, for any chunks. Results take O(p³) time. The first 100 rows define the units in which the
-    functions of kernels are fixed.
+    1 + N (L + 1) r + N with kernels of r functions; at most 256 rows of these columns; and the last L rows. Blocks of
+    32 rows enter by one QR decomposition, O(p²) per row. The blocks are counted from the first row, so that the result
+    is the same, to the last bit, for any chunks. Results take O(p³) time. The first 100 rows define the units in which
+    the functions of kernels are fixed.
 
     References
     ----------

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pgmx.plotting.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
+from pgmx.plotting.graphs.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
 
 _SHORTEST, _SHORTEST_OF_LARGE = 84.0, 44.0  # length of an edge, in the unit of the widths
 _N_STEPS, _TOLERANCE = 150, 1e-4

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.plotting.packing import HEIGHT
+from pgmx.plotting.graphs.packing import HEIGHT
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:

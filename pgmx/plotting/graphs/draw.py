@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names, is_number, join_names
+from pgmx.checks import check_natural, is_number, join_names
 from pgmx.fitted import FittedLearner, get_series_graph
-from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
-from pgmx.plotting.packing import HEIGHT
-from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
-from pgmx.plotting.shapes import (
+from pgmx.plotting.graphs.indexed import IndexedGraph, compare_edges, index_graph, is_pag, is_series_graph, read_ends
+from pgmx.plotting.graphs.layered_layout import MOST_IN_LAYERS, compute_layout
+from pgmx.plotting.graphs.packing import HEIGHT
+from pgmx.plotting.graphs.shapes import (
     MARGIN,
     draw_comparison_legend,
     draw_edges,
@@ -27,12 +27,13 @@ from pgmx.plotting.shapes import (
     route_curves,
     route_lines,
 )
-from pgmx.plotting.spring_layout import (
+from pgmx.plotting.graphs.spring_layout import (
     compute_circular_layout,
     compute_spring_layout,
     count_readable,
     find_communities,
 )
+from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
 from pgmx.plotting.strengths import label_lag, read_strengths
 
 if TYPE_CHECKING:
@@ -49,18 +50,6 @@ _FONT = 9.0  # points
 _SMALL_FONT, _MANY = 4.5, 150  # font of a graph with more nodes than _MANY
 _LONGEST_LABEL = 28
 _LAYOUTS = ("layered", "spring", "circular")
-
-
-class IndexedGraph(NamedTuple):
-    """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted.
-
-    `ends` has the marks at u and v of each edge of a PAG. An edge with one arrowhead is an arrow, others are pairs.
-    """
-
-    names: list
-    directed: list
-    undirected: list
-    ends: dict[tuple[int, int], tuple[str, str]] = {}
 
 
 def plot_graph(
@@ -147,8 +136,8 @@ def plot_graph(
     scales = _read_scales(drawn, strengths)
     other = None if compared is None else index_graph(compared, indexed.names)
     edges, note = _choose_edges(drawn, indexed, other, scales, max_edges)
-    ends = _read_ends(edges, indexed, other)
-    labels = [_label_lag(*name) if _is_series_graph(drawn) else _shorten_label(name) for name in indexed.names]
+    ends = read_ends(edges, indexed, other)
+    labels = [_label_lag(*name) if is_series_graph(drawn) else _shorten_label(name) for name in indexed.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
     is_large = len(labels) > MOST_IN_LAYERS
@@ -243,19 +232,9 @@ def save_picture(
     return path
 
 
-def _is_series_graph(graph: Any) -> bool:
-    """Return whether nodes are (variable, lag)."""
-    return hasattr(graph, "summary_graph")
-
-
-def is_pag(graph: Any) -> bool:
-    """Return whether a graph has marks at the ends of its edges."""
-    return hasattr(graph, "definite_parents")
-
-
 def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     """Return the graphs of a time series without the lags that have no edge in either; other graphs unchanged."""
-    if not _is_series_graph(graph):
+    if not is_series_graph(graph):
         return graph, reference
     graphs = [graph]
     if reference is not None:
@@ -267,39 +246,6 @@ def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     return graph.subgraph(drawn), None if reference is None else reference.subgraph(drawn)
 
 
-def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
-    """Return a graph as integers; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
-    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-        raise TypeError(f"expected a pgmpy or networkx graph or a fitted learner, got {type(graph).__name__}")
-    names = list(graph.nodes()) if names is None else list(names)
-    number = {name: v for v, name in enumerate(names)}
-    check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
-    if is_pag(graph):
-        return _index_pag(graph, names, number)
-    arcs = {(number[u], number[v]) for u, v in graph.edges() if u != v}
-    if not graph.is_directed():
-        arcs |= {(v, u) for u, v in arcs}
-    both = {(u, v) for u, v in arcs if (v, u) in arcs}
-    return IndexedGraph(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
-
-
-def _index_pag(graph: Graph, names: list, number: Mapping[Hashable, int]) -> IndexedGraph:
-    """Return a PAG as integers; edges with one arrowhead are arrows."""
-    ends = {}
-    for u, v, marks in graph.edges(data="marks"):
-        # the tail of an arrow first, else the smaller position
-        tail, head = sorted((u, v), key=lambda end: (marks[end] == ">", number[end]))
-        ends[number[tail], number[head]] = marks[tail], marks[head]
-    arrows = [edge for edge, (at_tail, at_head) in ends.items() if at_head == ">" != at_tail]
-    return IndexedGraph(names, sorted(arrows), sorted(ends.keys() - set(arrows)), ends)
-
-
-def _read_ends(edges: list[tuple], indexed: IndexedGraph, reference: IndexedGraph | None) -> list[tuple[str, str]]:
-    """Return the marks at u and v of the edges (u, v, is_arrow, verdict); lines have a tail at both ends."""
-    known = indexed.ends if reference is None else reference.ends | indexed.ends
-    return [known.get(edge[:2], ("-", ">" if edge[2] else "-")) for edge in edges]
-
-
 def _choose_edges(
     graph: Graph,
     indexed: IndexedGraph,
@@ -308,7 +254,7 @@ def _choose_edges(
     max_edges: int | str | None,
 ) -> tuple[list[tuple], str]:
     """Return the edges to draw with their verdicts, and a note about the edges that are left out."""
-    edges = _compare_edges(indexed, reference)
+    edges = compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
     if max_edges == "auto":
@@ -331,7 +277,7 @@ def _choose_edges(
 
 def _read_weights(graph: Graph) -> dict:
     """Return the weights of edges (for series, the strengths); empty if an edge does not have one."""
-    attribute = "strength" if _is_series_graph(graph) else "weight"  # weights of series are in different units
+    attribute = "strength" if is_series_graph(graph) else "weight"  # weights of series are in different units
     weights = {(u, v): value for u, v, value in graph.edges(data=attribute)}
     return weights if all(is_number(value) for value in weights.values()) else {}
 
@@ -418,19 +364,3 @@ def measure_text(text: str, font: float) -> float:
     from matplotlib.textpath import text_to_path
 
     return text_to_path.get_text_width_height_descent(text, FontProperties(size=font), ismath=False)[0]
-
-
-def _compare_edges(indexed, reference):
-    """Return (u, v, is_arrow, verdict) for the edges of the graph and the edges only in the reference."""
-    edges = [(u, v, True) for u, v in indexed.directed] + [(u, v, False) for u, v in indexed.undirected]
-    if reference is None:
-        return [(*edge, "shared") for edge in edges]
-    theirs = [(u, v, True) for u, v in reference.directed] + [(u, v, False) for u, v in reference.undirected]
-    same = {edge for edge in theirs if reference.ends.get(edge[:2]) == indexed.ends.get(edge[:2])}
-    pairs = {frozenset(edge[:2]) for edge in theirs}
-    verdicts = []
-    for edge in edges:
-        unlike = "turned" if frozenset(edge[:2]) in pairs else "extra"
-        verdicts.append((*edge, "shared" if edge in same else unlike))
-    ours = {frozenset(edge[:2]) for edge in edges}
-    return verdicts + [(*edge, "missing") for edge in theirs if frozenset(edge[:2]) not in ours]
