@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
     from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
     from pgmx.estimators.time_series.svarm.tracker import SVARMTracker as SVARMTracker
-    from pgmx.estimators.time_series.tensor_sem import TensorSEM as TensorSEM
-    from pgmx.estimators.time_series.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",

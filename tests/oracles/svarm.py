@@ -147,7 +147,7 @@ class ThesisADMM:
 def weighted_ridge(series, lags, lam, forgetting, *, kind="linear", instantaneous=True):
     """Return the norms (L + 1, N, N) of weighted kernel ridge regression of all targets, from kernel matrices.
 
-    Weights of the targets are forgetting^(T' - 1 - s). The kernel matrices and targets are centred by weighted means, of
+    Weights of the targets are forgetting^(T' - 1 - s). Kernel matrices and targets are centred by weighted means, of
     weighted trace and variance 1; ½‖r‖² + λ Σ a_b'K_b a_b.
     """
     n_rows, n = series.shape

@@ -50,10 +50,8 @@ class GroupRidge:
         fit, cost = (residuals**2).sum(axis=1), (w**2).sum(axis=1)
         slack = w - residuals @ problem.columns / self.ridge
         slack *= np.repeat(problem.allowed, np.diff(problem.starts), axis=1)
-        half = 0.5 * self.ridge
-        return GroupEstimates(
-            w, 0.5 * fit + half * cost, half * (slack**2).sum(axis=1), np.ones(len(w), dtype=np.int64)
-        )
+        half, steps = 0.5 * self.ridge, np.ones(len(w), dtype=np.int64)
+        return GroupEstimates(w, 0.5 * fit + half * cost, half * (slack**2).sum(axis=1), steps)
 
     def _solve_target(self, target: int, products: np.ndarray, full: np.ndarray) -> np.ndarray:
         """Return the solution without the columns that a target may not use, given the solution with all."""

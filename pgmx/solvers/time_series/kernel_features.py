@@ -11,7 +11,7 @@ POINTS = np.linspace(-4.0, 4.0, 33)
 
 
 class KernelFeatures(NamedTuple):
-    """Functions of one variable, φ(u) = k(u, points) @ matrix − means, with the mean 0 under the dictionary's weights."""
+    """Functions of one variable, φ(u) = k(u, points) @ matrix − means, of mean 0 under the dictionary's weights."""
 
     kernel: Kernel
     label: str

@@ -44,7 +44,7 @@ def test_ridge_is_the_weighted_batch_solve(kind, instantaneous):
     np.testing.assert_allclose(tracker.strengths_, expected, rtol=1e-7, atol=1e-10)
     assert tracker.lam_ == 3.0
     if kind == "poly2":
-        with pytest.raises(AttributeError, match="'linear' alone"):
+        with pytest.raises(AttributeError, match="kernels='linear' alone"):
             _ = tracker.coef_
 
 

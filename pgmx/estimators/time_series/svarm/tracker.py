@@ -458,9 +458,7 @@ class SVARMTracker(TimeSeriesLearner):
 
     def _read_linear(self, values: np.ndarray | None, name: str) -> np.ndarray:
         if values is None:
-            raise AttributeError(
-                f"{name} needs the kernel 'linear' alone, got kernels={self.kernels!r}: see strengths_"
-            )
+            raise AttributeError(f"{name} needs kernels='linear' alone, got {self.kernels!r}: see strengths_")
         return values
 
     @property
