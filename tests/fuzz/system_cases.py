@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pgmx import datasets, metrics
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 from tests.fuzz.cases import pick
 from tests.fuzz.data_set_cases import NATURAL, SCALE, SEED
+from tests.fuzz.frames import draw_names
 
 MATRIX = Wrong((np.ones(3), np.ones((2, 3)), "x", np.zeros((0, 0))), ("estimate", "truth", "shape"))
 
@@ -18,13 +20,14 @@ def draw_system(rng: np.random.Generator) -> Arguments:
     return {
         "n": n,
         "degree": int(rng.integers(1, min(n, 5) + 1)),
-        "kind": pick(rng, ["random", "block", "hub", "small-world"]),
+        "kind": pick(rng, ["random", "block", "hub", "small-world", "uniform"]),
     }
 
 
 def check_system(result: Any, arguments: Arguments) -> None:
     """Each node has its parents, and the radius is that asked for, or the graph has no cycle."""
-    assert (np.diff(result.indptr) == arguments["degree"]).all()
+    assert result.nnz == arguments["n"] * arguments["degree"]
+    assert arguments["kind"] == "uniform" or (np.diff(result.indptr) == arguments["degree"]).all()
     values = np.abs(np.linalg.eigvals(result.toarray()))
     assert abs(values.max() - 0.9) < 1e-6 or values.max() < 0.1
 
@@ -47,6 +50,63 @@ enter_calls(
         "radius": Wrong((0, *SCALE.values)),
         "kind": Wrong(("x", None, 3)),
         "random_state": SEED,
+    },
+    0.5,
+)
+enter_calls(
+    "datasets.system_transitions",
+    datasets.system_transitions,
+    lambda rng: {
+        "coef": rng.standard_normal((n := int(rng.integers(1, 6)), n)),
+        "n_series": int(rng.integers(1, 9)),
+        "noise": float(rng.random()),
+        "n_test": 3,
+    },
+    lambda result, arguments: np.testing.assert_allclose(result.targets, result.test @ arguments["coef"].T),
+    {
+        "coef": Wrong((np.ones(3), np.ones((2, 3)), "x", np.full((2, 2), np.nan))),
+        "n_series": Wrong((0, *NATURAL.values)),
+        "noise": Wrong((-0.1, np.nan, "x", None)),
+        "n_test": Wrong((0, *NATURAL.values)),
+        "random_state": SEED,
+    },
+    0.3,
+)
+
+
+def draw_events(rng: np.random.Generator) -> Arguments:
+    """Return events, a grid and its options."""
+    rows = np.round(rng.standard_normal((int(rng.integers(2, 60)), 3)), int(rng.integers(0, 3)))
+    rows[0] = 0.0
+    events: Any = rows
+    arguments: Arguments = {"shape": tuple(int(size) for size in rng.integers(1, 5, 2)), "bounds": (-1, 1, -0.5, 2)}
+    if rng.random() < 0.5:
+        names = draw_names(rng, 3)
+        events = pd.DataFrame(rows, columns=pd.Index(names, tupleize_cols=False)).sample(frac=1, axis=1, random_state=1)
+        events[names[2]] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rows[:, 2], unit="h")
+        return {"events": events, "columns": names, "step": pick(rng, ["h", "20min", pd.Timedelta("1D")]), **arguments}
+    return {"events": events, "step": float(rng.choice([0.1, 0.5, 2.0])), **arguments}
+
+
+def check_events(result: Any, arguments: Arguments) -> None:
+    """Each event is counted once."""
+    assert result.counts.to_numpy().sum() + sum(result[2:]) == len(arguments["events"])
+    assert (result.counts.sum() == result.cells["n_events"]).all() and (result.counts.sum() > 0).all()
+
+
+enter_calls(
+    "datasets.grid_events",
+    datasets.grid_events,
+    draw_events,
+    check_events,
+    {
+        "events": Wrong((None, "x", 3, np.ones((2, 2)), lambda events: events[:0]), ("column", "empty")),
+        "shape": Wrong(((0, 1), 3, (1.5, 2), None, (2, 2, 2))),
+        "columns": Wrong(("xyz", 3, (), ("a", "a", "b"))),
+        "bounds": Wrong(((1, 0, 0, 1), (0, 1, 2), "x", (0, 1, 0, np.nan), (50, 60, 50, 60))),
+        "step": Wrong((0, -1, "x", "ME", None)),
+        "start": Wrong(("x", [3]), ("time",)),
+        "min_count": Wrong((0, 99, *NATURAL.values), ("events",)),
     },
     0.5,
 )
