@@ -15,6 +15,7 @@ from pgmx.estimators import (
     SparseTensorSEM,
     SparsityEnforcingLDS,
     SparsityInducingLDS,
+    SVARMTracker,
     TensorSEM,
     TensorSEMTracker,
 )
@@ -63,6 +64,7 @@ SERIES_LEARNERS = {
         lambda n: {"exogenous": "blind", "window": 20, "lam_ratio": 0.01}, is_linear=False, takes_any_width=False
     ),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
+    SVARMTracker: SeriesLearner(lambda n: {"instantaneous": False}, is_linear=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
     SparsityInducingLDS: SeriesLearner(expected_failures=FORECASTS),
