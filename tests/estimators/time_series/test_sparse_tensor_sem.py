@@ -65,7 +65,7 @@ def test_known_edges_and_units():
     assert other.lam_ == pytest.approx(learner.lam_, rel=1e-6)
 
 
-@pytest.mark.parametrize("selection", ["ebic", "cv"])
+@pytest.mark.parametrize("selection", ["ebic", pytest.param("cv", marks=pytest.mark.slow)])
 def test_the_penalty_is_chosen_from_a_path(selection):
     coef, drawn = make_series()
     sparse = SparseTensorSEM(exogenous="blind", window=300)

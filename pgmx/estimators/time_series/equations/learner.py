@@ -149,14 +149,24 @@ class WindowsLearner(IterativeLearner, EquationsLearner):
                 f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
                 "exogenous_power: fill the missing values, or give exogenous='blind'"
             )
-        self._means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
-        windows = read_windows(opened.rescale(None, self._means), self.window, self.boundaries)
+        windows = self._cut(opened)
         powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
         data = gather_moments(windows, powers)
         check_moments(data, opened.names, opened.n_left_out)
         self._scales = opened.scales()
         self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
         return data
+
+    def _cut(self, opened: Panel) -> list[np.ndarray]:
+        """Return the rows of the windows, minus the means of the series if there is an intercept."""
+        self._means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
+        return read_windows(opened.rescale(None, self._means), self.window, self.boundaries)
+
+    @abstractmethod
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges and coefficients (N, N) of other windows of unit series, given a first estimate of A."""
 
     def _finish(self, opened: Panel) -> None:
         """Set the results that depend on the coefficients."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
+from math import inf
 from numbers import Real
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.equations.learner import WindowsLearner, warn_of_proportional_powers
 from pgmx.estimators.time_series.equations.sparse_problem import SparseProblem
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, is_past
 from pgmx.solvers.time_series.sem_likelihood import (
     SecondMoments,
     compute_identifiability,
@@ -175,6 +176,8 @@ class SparseTensorSEM(WindowsLearner):
 
     _unit = "steps"
 
+    _required: np.ndarray
+
     coef_: np.ndarray
     lam_: float
     lam_max_: float
@@ -245,9 +248,11 @@ class SparseTensorSEM(WindowsLearner):
         data = self._gather(opened, exogenous_power)
         self._required = knowledge.required
         allowed = knowledge.allow(opened.n_series, 0)
+        return data.rescale(self._scales), partial(self._make_problem, allowed=allowed)
+
+    def _make_problem(self, data: SecondMoments, allowed: np.ndarray | None) -> SparseProblem:
         options = {"adaptive": self.adaptive, "tol": self.tol, "max_iter": self.max_iter}
-        make = partial(SparseProblem.from_moments, required=self._required, allowed=allowed, **options)
-        return data.rescale(self._scales), make
+        return SparseProblem.from_moments(data, required=self._required, allowed=allowed, **options)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
@@ -278,6 +283,19 @@ class SparseTensorSEM(WindowsLearner):
             self._set_equations(data, matrix, opened.names)
         self._finish(opened)
         return self._end_run(run, converged)
+
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        def record(*_: object) -> bool:
+            return is_past(inf)
+
+        problem = self._make_problem(data, allowed)
+        lam = self.lam_ratio * problem.lam_max if self.lam is None else float(self.lam)
+        matrix = problem.solve(lam, None, record).matrix
+        edges = matrix != 0
+        edges[self._required[:, 1], self._required[:, 2]] = True
+        return edges, problem.refit(matrix, record=record).matrix if self.refit else matrix
 
     def _set_equations(self, data: SecondMoments, matrix: np.ndarray, names: Sequence) -> None:
         """Set the results in the user's units, given A of series with standard deviation 1."""

@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from math import inf, nan
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +19,7 @@ from pgmx.estimators.time_series.equations.learner import (
     warn_of_proportional_powers,
 )
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, is_past
 from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
 from pgmx.solvers.time_series.sem_likelihood import (
     ROW_SWEEPS,
@@ -395,6 +396,20 @@ class TensorSEM(WindowsLearner):
             factors = alternate_least_squares(data, start=columns, record=record_columns, **options)
         point = evaluate(data, np.linalg.pinv(factors.columns))
         return _Estimate(point, factors.n_iter, factors.converged, factors.residual, -factors.residual)
+
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "record": lambda *_: is_past(inf)}
+        rows = np.eye(len(start)) - start
+        if self.method == "likelihood":
+            point, n_iter, converged = maximise_likelihood(data, start=rows, allowed=allowed, **options)
+        else:
+            factors = alternate_least_squares(data, start=np.linalg.inv(rows), **options)
+            point, n_iter, converged = evaluate(data, np.linalg.pinv(factors.columns)), 0, factors.converged
+        self._set_equations(data, _Estimate(point, n_iter, converged, nan, nan), np.ones_like(start), allowed)
+        edges = self._find_edges(self._rank_edges())
+        return edges, self.coef_ * edges
 
     def _count_edges(self, rows: np.ndarray) -> int:
         """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
