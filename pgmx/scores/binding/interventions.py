@@ -82,7 +82,7 @@ class _Intervened:
         self, plain: Any, whole: Any, interventions: Interventions, weights: np.ndarray | None
     ) -> None:
         self.plain, self.whole, self.interventions, self._weights = plain, whole, interventions, weights
-        self.masks, self.group_of = interventions.group_children()
+        self.masks, self.group_of = interventions.row_groups
 
     @property
     def arc_mask(self) -> np.ndarray | None:
@@ -145,9 +145,9 @@ class MaskedScoring(_Intervened, DiscreteScoring):  # type: ignore[misc]  # othe
         self.equivalent = False
         self._set_interventions(plain, whole, interventions, weights)
         counts = None if weights is None else to_repetitions(weights)
-        rows = [self._select_rows(mask) for mask in self.masks]
-        rows = [kept if counts is None else np.repeat(kept, counts) for kept in rows]
-        self.row_masks = RowMasks.pack(rows, self.group_of) if rows else None
+        repeated = interventions if counts is None else interventions.repeat(counts)
+        masks, group_of = repeated.row_groups
+        self.row_masks = RowMasks(repeated.pack_rows(masks), group_of) if len(masks) else None
 
     def __getstate__(self) -> dict[str, Any]:
         state = DiscreteScoring.__getstate__(self)
@@ -172,7 +172,7 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
         return None
     if isinstance(scoring.score, BGe) or not type(scoring.score).is_compiled():
         return None
-    masks, group_of = interventions.group_children()
+    masks, group_of = interventions.row_groups
     set_of_row = interventions.set_of_row
     chosen = np.flatnonzero(np.asarray(interventions.targets.any(axis=1))[set_of_row])
     total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
