@@ -1,6 +1,6 @@
 """The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
