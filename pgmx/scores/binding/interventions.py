@@ -250,7 +250,7 @@ class MaskedMixedScoring(_Intervened, MixedScoring):  # type: ignore[misc]  # as
     def __init__(
         self, plain: MixedScoring, whole: MixedScoring, interventions: Interventions, weights: np.ndarray | None
     ):
-        MixedScoring.__init__(self, whole.score, whole.mixed, whole.structure_prior, weights=whole.weights)
+        self.__dict__.update(whole.__dict__)  # also the summary of the rows
         self.equivalent = False
         self._set_interventions(plain, whole, interventions, weights)
 
@@ -284,7 +284,7 @@ class MaskedMixedScoring(_Intervened, MixedScoring):  # type: ignore[misc]  # as
             row_sets=RowSets(rows, self.group_of, of_states),
             **options,
         )
-        return source if all(sums.keeps_digits() for sums in source.partial_sums) else None
+        return source if source.keeps_digits() else None
 
     def __getstate__(self) -> dict[str, Any]:
         state = MixedScoring.__getstate__(self)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgmx.scores.mixed.source import MixedGains
-from pgmx.scores.mixed.sums import GROUP_CELLS, SUM_MEMORY, ConfigurationSums, MixedSums
+from pgmx.scores.mixed.sums import GROUP_CELLS, SUM_MEMORY, ConfigurationSums, MixedSums, list_positions
 from pgmx.statistics.collinearity import find_collinearity
 
 #: The least share of the rows of a configuration that may remain, so that at most two digits are lost.
@@ -20,7 +20,7 @@ LEAST_SHARE = 1 / 64
 #: The least variance that a column may have in the rows of a family, as a share of its variance in all rows.
 LEAST_VARIANCE = 1e-2
 
-#: Rows of all sums per joint configuration of discrete columns, in sums of few rows.
+#: Sums of few rows have matrices of all products if each is of this number of rows on average.
 ROWS_PER_CELL = 8
 
 _FIRST, _LAST = (..., 0), (..., -1, -1)  # the place of the counts in packed moments and in matrices
@@ -35,6 +35,34 @@ class RowSums(MixedSums):
         self.numbers, self.codes = whole.numbers.take(rows, axis=1), whole.codes.take(rows, axis=1)
         self.share_columns(whole, float(len(rows) if self.weights is None else self.weights.sum()), memory)
         self.group_cells = min(GROUP_CELLS, max(1, len(rows) // ROWS_PER_CELL))
+
+    def moments_by_state(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
+        """Return the packed moments per state of each discrete column in addition, (S, q, M), for S states in total."""
+        rows, sums = self.numbers.shape[1], self.configurations(states)
+        left, right = list_positions(len(floats))
+        most = max(int(self.offsets[-1]), sums.n_cells * len(left))
+        if sums.cells is not None or 8 * rows * most > self.memory // 8:
+            return super().moments_by_state(states, floats)
+        columns = np.ones((1 + len(floats), rows))
+        columns[1:] = self.numbers[floats]
+        products = columns[left] * columns[right]
+        if self.weights is not None:
+            products *= self.weights
+        if states:
+            cells = np.zeros(rows, dtype=np.intp)
+            for d in states:
+                cells = cells * self.cards[d] + self.codes[d]
+            products = ((cells == np.arange(sums.n_cells)[:, None])[:, None] * products).reshape(-1, rows)
+        return (self._indicators @ products.T).reshape(-1, sums.n_cells, len(left))
+
+    @cached_property
+    def _indicators(self) -> np.ndarray:
+        """Whether a row has a state of a discrete column, float64 (S, rows)."""
+        indicators = [codes == np.arange(card)[:, None] for codes, card in zip(self.codes, self.cards, strict=True)]
+        return np.vstack([np.empty((0, self.numbers.shape[1])), *indicators])
+
+    def _has_space(self, n_cells: int) -> bool:
+        return n_cells <= self.group_cells and super()._has_space(n_cells)
 
     def _number_cells(self, states: tuple[int, ...]) -> ConfigurationSums:
         sums = self.whole.configurations(states)
@@ -55,15 +83,17 @@ class PartialSums(MixedSums):
         """The sums over the rows themselves."""
         return RowSums(self.whole, np.flatnonzero(self.rows_kept), self.memory)
 
-    def keeps_digits(self) -> bool:
-        """Return whether all continuous columns vary in these rows, and no three of them determine each other."""
-        cross = self._subtract(lambda rows: rows._sum_all_rows()[None], _LAST)[0]
-        n, means = cross[-1, -1], cross[-1, :-1] / cross[-1, -1]
-        covariances = cross[:-1, :-1] / n - np.outer(means, means)
+    def correlate_rows(self) -> np.ndarray | None:
+        """Return the correlations of the columns in these rows; None if a column hardly varies."""
+        cross = self.sum_all(())
+        if cross is None:
+            cross = self._subtract(lambda rows: rows._sum_all_rows()[None], _LAST)
+        n, means = cross[0, -1, -1], cross[0, -1, :-1] / cross[0, -1, -1]
+        covariances = cross[0, :-1, :-1] / n - means[:, None] * means
         variances = covariances.diagonal()
         if n < 2 or variances.min(initial=1.0) < LEAST_VARIANCE:
-            return False
-        return find_collinearity(covariances / np.sqrt(np.outer(variances, variances)), n) is None
+            return None
+        return covariances / np.sqrt(variances[:, None] * variances)
 
     def sum_all(self, states: tuple[int, ...]) -> np.ndarray | None:
         """Sum all products of continuous columns per configuration for later calls; None if they are too many."""
@@ -85,6 +115,9 @@ class PartialSums(MixedSums):
         if not states and self._has_space(int(self.offsets[-1])):
             return super().moments_by_state(states, floats)
         return self._subtract(lambda rows: rows.moments_by_state(states, floats), _FIRST)
+
+    def _has_space(self, n_cells: int) -> bool:
+        return super()._has_space(n_cells) and self.left._has_space(n_cells)
 
     def _number_cells(self, states: tuple[int, ...]) -> ConfigurationSums:
         sums = self.whole.configurations(states)
@@ -126,6 +159,14 @@ class PartialGains(MixedGains):
         self.partial_sums = [PartialSums(sums, kept, memory) for kept in row_sets]
         self._sums_of = [sums if group < 0 else self.partial_sums[group] for group in group_of.tolist()]
         super().__init__(sums, *arguments, **options)
+
+    def keeps_digits(self) -> bool:
+        """Return whether all columns vary in all sets of rows, and no three of them determine each other in one."""
+        for sums in self.partial_sums:
+            correlation = sums.correlate_rows()
+            if correlation is None or find_collinearity(correlation, sums.n) is not None:
+                return False
+        return True
 
     def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
         """Fill the gains of `child` and return its family score."""
