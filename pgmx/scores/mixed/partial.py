@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pgmx.scores.mixed.source import MixedGains
-from pgmx.scores.mixed.sums import GROUP_CELLS, SUM_MEMORY, ConfigurationSums, MixedSums, list_positions
+from pgmx.scores.mixed.sums import GROUP_CELLS, SUM_MEMORY, ConfigurationSums, MixedSums, list_pairs
 from pgmx.statistics.collinearity import find_collinearity
 
 #: The least share of the rows of a configuration that may remain, so that at most two digits are lost.
@@ -38,28 +38,11 @@ class RowSums(MixedSums):
 
     def moments_by_state(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
         """Return the packed moments per state of each discrete column in addition, (S, q, M), for S states in total."""
-        rows, sums = self.numbers.shape[1], self.configurations(states)
-        left, right = list_positions(len(floats))
-        most = max(int(self.offsets[-1]), sums.n_cells * len(left))
-        if sums.cells is not None or 8 * rows * most > self.memory // 8:
-            return super().moments_by_state(states, floats)
-        columns = np.ones((1 + len(floats), rows))
-        columns[1:] = self.numbers[floats]
-        products = columns[left] * columns[right]
-        if self.weights is not None:
-            products *= self.weights
-        if states:
-            cells = np.zeros(rows, dtype=np.intp)
-            for d in states:
-                cells = cells * self.cards[d] + self.codes[d]
-            products = ((cells == np.arange(sums.n_cells)[:, None])[:, None] * products).reshape(-1, rows)
-        return (self._indicators @ products.T).reshape(-1, sums.n_cells, len(left))
-
-    @cached_property
-    def _indicators(self) -> np.ndarray:
-        """Whether a row has a state of a discrete column, float64 (S, rows)."""
-        indicators = [codes == np.arange(card)[:, None] for codes, card in zip(self.codes, self.cards, strict=True)]
-        return np.vstack([np.empty((0, self.numbers.shape[1])), *indicators])
+        sums, cards = self.configurations(states), np.array(self.cards, dtype=np.int64)
+        totals = self._pass(sums, self.codes, cards, list_pairs(floats))
+        starts, widths = (np.repeat(values, cards)[:, None] for values in (self.offsets[:-1], cards))
+        states_of_column = np.arange(len(starts))[:, None] - starts
+        return totals[starts * sums.n_cells + np.arange(sums.n_cells) * widths + states_of_column]
 
     def _has_space(self, n_cells: int) -> bool:
         return n_cells <= self.group_cells and super()._has_space(n_cells)

@@ -322,7 +322,7 @@ def list_pairs(floats: list) -> list[tuple]:
 
 
 @cache
-def list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
+def _list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the two columns of each of the packed moments of m columns, 0 for the ones."""
     pairs = np.array(list_pairs(list(range(m)))) + 1
     return pairs[:, 0], pairs[:, 1]
@@ -330,7 +330,7 @@ def list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _pack(grams: np.ndarray, floats: np.ndarray) -> np.ndarray:
     """Return the packed moments (K, q, M) of K lists of columns, (K, m), from matrices (q, p + 1, p + 1)."""
-    left, right = list_positions(floats.shape[1])
+    left, right = _list_positions(floats.shape[1])
     columns = np.concatenate([np.full((len(floats), 1), -1), floats], axis=1)
     return np.ascontiguousarray(grams[:, columns[:, left], columns[:, right]].transpose(1, 0, 2))
 
