@@ -161,22 +161,22 @@ class Interventions:
 
 
 def number_cells(column: Any) -> tuple[np.ndarray, list]:
-    """Return a number for each cell of a column, equal for equal cells, and the cells with the numbers.
+    """Return a code for each cell of a column, equal for equal cells, and the cells in the order of the codes.
 
-    Missing values have the number -1, which is that of a last cell None.
+    Missing values have the code -1, that of a last cell None.
     """
     values = column.to_pandas().array if hasattr(column, "to_pandas") else column
     try:
-        numbers, distinct = pd.factorize(values)
+        codes, distinct = pd.factorize(values)
     except TypeError:  # lists, which have no hash
         known: dict[Any, int] = {}
         keys = [cell if isinstance(cell, Hashable) else tuple(cell) for cell in values]
-        numbers, distinct = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp), known
-    return numbers, [*distinct, None]
+        codes, distinct = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp), known
+    return codes, [*distinct, None]
 
 
-def read_interventions(numbers: np.ndarray, cells: Sequence, names: Sequence, column: Hashable) -> Interventions:
-    """Read a column with the names of the variables that were set in each row: the row i has ``cells[numbers[i]]``.
+def read_interventions(codes: np.ndarray, cells: Sequence, names: Sequence, column: Hashable) -> Interventions:
+    """Read a column with the names of the variables that were set in each row; `codes` are positions in `cells`.
 
     A cell is a name, several (a list, tuple or set of names, or a string that separates them by commas), or missing or
     empty if no variable was set. Raise ValueError for names that are not among `names`.
@@ -185,7 +185,7 @@ def read_interventions(numbers: np.ndarray, cells: Sequence, names: Sequence, co
     sets: dict[tuple[int, ...], int] = {}
     unknown: dict[Any, None] = {}
     occurs = np.zeros(len(cells), dtype=bool)
-    occurs[numbers] = True
+    occurs[codes] = True
     set_of_cell = np.zeros(len(cells), dtype=np.intp)
     for number in np.flatnonzero(occurs).tolist():
         chosen = _find_variables(cells[number], ids, texts, unknown)
@@ -199,7 +199,7 @@ def read_interventions(numbers: np.ndarray, cells: Sequence, names: Sequence, co
     targets = np.zeros((len(sets), len(names)), dtype=bool)
     for chosen, k in sets.items():
         targets[k, list(chosen)] = True
-    return Interventions.from_sets(targets, set_of_cell[numbers])
+    return Interventions.from_sets(targets, set_of_cell[codes])
 
 
 def _find_variables(

@@ -62,7 +62,7 @@ class PartialSums(MixedSums):
         self.share_columns(whole, whole.n - self.left.n, memory)
 
     @cached_property
-    def kept(self) -> MixedSums:
+    def exact_sums(self) -> MixedSums:
         """The sums over the rows themselves."""
         return RowSums(self.whole, np.flatnonzero(self.rows_kept), self.memory)
 
@@ -116,14 +116,14 @@ class PartialSums(MixedSums):
         return self._subtract(lambda rows: rows.moments(states, floats), _FIRST)
 
     def _subtract(self, add: Callable[[MixedSums], np.ndarray], count: tuple) -> np.ndarray:
-        """Return sums over the kept rows from two results of `add`, which have the numbers of rows at `count`."""
+        """Return sums over the kept rows from two results of `add`, which have the counts at `count`."""
         whole = add(self.whole)
         rest = whole - add(self.left)
         few = rest[count] < LEAST_SHARE * whole[count]
         if few.any():
             empty = few & (rest[count] <= 1e-12 * whole[count])  # real weights
             if (few & ~empty).any():
-                return add(self.kept)
+                return add(self.exact_sums)
             rest[empty] = 0.0
         return rest
 
