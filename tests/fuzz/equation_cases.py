@@ -50,6 +50,7 @@ def draw_rows(rng: np.random.Generator) -> Arguments:
         "exogenous": exogenous,
         "exogenous_power": None if exogenous == "blind" else powers,
         "fit_intercept": bool(rng.random() < 0.5),
+        "threshold": pick(rng, [0.1, "relative"]),
     }
 
 
@@ -105,7 +106,13 @@ enter_calls(
     learn_sem,
     draw_rows,
     check_equations,
-    {**_WRONG, "window": Wrong((0, "x")), "boundaries": Wrong(([3, 2], "x")), "edge_statistic": Wrong(("x", None))},
+    {
+        **_WRONG,
+        "n_starts": NATURAL,
+        "window": Wrong((0, "x")),
+        "boundaries": Wrong(([3, 2], "x")),
+        "edge_statistic": Wrong(("x", None)),
+    },
     0.5,
 )
 enter_calls(

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pgmpy.models
 import pytest
 
 from helpers.dynamic_panels import draw_panel
 from oracles.lagged_frames import best_transition, discrete_bic, gaussian_bic, lag_frame
 from pgmx.estimators import DynamicBayesianNetworkSearch, HillClimbSearch
+from pgmx.estimators.time_series.dynamic.knowledge import find_common_order
 
 
 def draw_numbers(seed=0, n_times=150):
@@ -179,6 +181,27 @@ def test_first_rows_are_modelled_if_there_are_thirty_series():
     assert few.prior_dag_ is None
     with pytest.warns(UserWarning, match="fewer than 30 series"):
         assert few.model_.prior is None
+
+
+def test_edges_of_first_rows_keep_the_order_within_a_row():
+    rng = np.random.default_rng(10)
+    rows = rng.integers(0, 2, (40, 6, 4))
+    for t in range(6):
+        for v in range(1, 4):
+            rows[:, t, v] = np.where(rng.random(40) < 0.8, rows[:, t, v - 1], rows[:, t, v])
+    panel = pd.DataFrame(rows.reshape(-1, 4), columns=list("abcd")).assign(id=np.repeat(range(40), 6))
+    learner = DynamicBayesianNetworkSearch(groups="id", instantaneous=True, return_type="dag").fit(panel)
+    assert {(name[0], head[0]) for name, head in learner.prior_dag_.edges()}
+    # pgmpy has the same inner edges in both slices
+    assert isinstance(learner.model_, pgmpy.models.DynamicBayesianNetwork) and learner.model_.check_model()
+
+
+def test_places_of_series_follow_the_transition_network():
+    chain = np.array([[0, 1], [2, 3]])
+    assert find_common_order(chain, np.array([[1, 2], [0, 3]]), 4) is None
+    places = find_common_order(chain, np.array([[1, 2], [3, 0]]), 4)
+    assert places[0] < places[1] and places[2] < places[3]
+    assert places.tolist() == [1, 2, 0, 3] or places.tolist() == [2, 3, 0, 1]
 
 
 def test_the_model_has_the_edges_of_the_graph():

@@ -1,5 +1,7 @@
 """Structural equations from windows: results, options, input and laws."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,63 @@ def test_a_threshold_on_standard_errors():
     np.testing.assert_array_equal(learner.graph_.to_arrays(None)[0], coef != 0)
     z = np.abs(learner.coef_) / np.where(learner.standard_errors_ > 0, learner.standard_errors_, np.inf)
     np.testing.assert_allclose(learner.graph_.to_arrays("strength")[0], np.where(z > 4.0, z, 0.0))
+
+
+def test_a_relative_threshold_is_a_tenth_of_the_largest():
+    _, drawn = make_series()
+    learner = fit("blind", drawn, threshold="relative")
+    scales = drawn.series.std(axis=0)
+    strengths = np.abs(learner.coef_) * scales / scales[:, None]
+    np.testing.assert_array_equal(learner.graph_.to_arrays(None)[0], strengths > 0.1 * strengths.max())
+    assert learner.history_["n_edges"][-1] == len(learner.graph_.edges)
+
+
+@pytest.mark.parametrize("options", [{"exogenous": "known"}, {"exogenous": "blind"}, {"method": "als", "tol": 1e-5}])
+def test_the_most_frequent_edges_of_random_starts_are_chosen(options):
+    _, drawn = make_series()
+    powers = None if options.get("exogenous") == "blind" else drawn.exogenous_power
+
+    def learn(**others):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
+            return TensorSEM(window=300, **options, **others).fit(drawn.series, exogenous_power=powers)
+
+    learner = learn(n_starts=5)
+    counts = [count for count, _ in learner.votes_]
+    assert sum(counts) == 5
+    assert counts == sorted(counts, reverse=True)
+    np.testing.assert_array_equal(learner.votes_[0][1], learner.graph_.to_arrays(None)[0])
+    if "method" not in options:
+        single = learn()
+        assert single.votes_[0][0] == 1
+        np.testing.assert_allclose(learner.coef_, single.coef_, atol=1e-5)
+    fewer = learn(n_starts=2)
+    assert fewer.n_iter_ < learner.n_iter_
+    assert not (learn(n_starts=2, random_state=7).coef_ == fewer.coef_).all()
+
+
+def test_a_vote_prefers_the_majority_to_the_best_objective():
+    """Starts that end after one sweep differ: the chosen one has the most frequent edges, and of these the best."""
+    _, drawn = make_series(n=3, window=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"exogenous": "blind", "window": 100, "max_iter": 1, "threshold": 0.3}
+        learner = TensorSEM(n_starts=8, **options).fit(drawn.series)
+        ones = [_fit_start(learner, drawn, number) for number in range(8)]
+    keys = [one.graph_.to_arrays(None)[0].tobytes() for one in ones]
+    assert len(set(keys)) > 1
+    most = max(keys.count(key) for key in keys)
+    assert learner.votes_[0][0] == most
+    best = max(one.objective_ for one, key in zip(ones, keys, strict=True) if keys.count(key) == most)
+    assert learner.objective_ == best
+
+
+def _fit_start(learner, drawn, number):
+    """Return the estimate from one of the random starts alone."""
+    starts = list(learner._draw_starts(3))
+    one = TensorSEM(**learner.get_params())
+    one._draw_starts = lambda n: iter([starts[number]])
+    return one.fit(drawn.series)
 
 
 def test_windows_boundaries_and_panels_are_the_same():
@@ -191,6 +250,9 @@ def test_laws_of_order_and_units(order, scales, mode):
         ({"window": None, "boundaries": [2400]}, np.ones((2, 4)), "below the 2400 rows"),
         ({"exogenous": "blind", "window": 4}, None, "window 0 has 4 rows for 4 series"),
         ({"exogenous": "blind", "method": "khatri-rao"}, None, "needs exogenous='known'"),
+        ({"method": "khatri-rao", "n_starts": 2}, np.ones((8, 4)), "has no start"),
+        ({"n_starts": 0}, np.ones((8, 4)), "n_starts"),
+        ({"threshold": "largest"}, np.ones((8, 4)), "threshold"),
         ({"exogenous": "blind", "method": "als", "edge_statistic": "z"}, None, "needs standard errors"),
     ],
 )

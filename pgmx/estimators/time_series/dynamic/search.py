@@ -24,12 +24,15 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.dynamic.columns import LaggedColumns
 from pgmx.estimators.time_series.dynamic.knowledge import (
+    find_common_order,
+    keep_order,
     list_first_nodes,
     order_first_nodes,
     read_slice_constraints,
 )
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
+from pgmx.models.time_series.dynamic.two_slice_network import choose_class
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.binding.resolve import resolve_scoring
@@ -166,11 +169,13 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     dag_ : pgmpy.base.DAG
         The transition network over the columns of the lagged table, such as ``x@t-1`` for ``(x, 1)``.
     model_ : DynamicBayesianNetwork
-        The network with its parameters, made on first access. Without a network of the first rows it has their marginal
-        distributions, and a warning says so.
+        The network with its parameters, made on first access. For lag 1 and discrete variables it is a
+        :class:`pgmx.models.TwoSliceBayesianNetwork`, which is pgmpy's ``DynamicBayesianNetwork`` too. Without a network
+        of the first rows it has their marginal distributions, and a warning says so.
     prior_dag_ : pgmpy.base.DAG or None
         The network of the first L rows, learned from the first rows of the series if there are at least 30 of them. The
-        column ``x@t-L`` is the first row. None if there are fewer series: the first rows are then given.
+        column ``x@t-L`` is the first row. None if there are fewer series: the first rows are then given. For lag 1 and
+        discrete variables its edges and the instantaneous ones form no cycle together, as pgmpy's class requires.
     nodes_ : list of (variable, lag)
         Nodes of the transition network: all series at lag 0, at lag 1 and so on, then the static columns at lag 0.
     edges_ : ndarray of shape (n_edges, 2), int64
@@ -500,10 +505,23 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             return None
         given = {name: value for name, value in self.get_params(deep=False).items() if name in FIRST_ROWS_OPTIONS}
         missing: Any = "error" if self.missing == "drop" else self.missing
-        search = FirstRowsSearch(**given, missing=missing)
-        search.constraints = order_first_nodes(nodes, len(series.static))
-        search._start = self._start
-        return search.learn(columns.take(nodes, rows), None if weights is None else weights[rows - 1])
+        table, of_rows = columns.take(nodes, rows), None if weights is None else weights[rows - 1]
+        constraints = order_first_nodes(nodes, len(series.static))
+
+        def learn(constraints: EdgeConstraints) -> FirstRowsSearch:
+            search = FirstRowsSearch(**given, missing=missing)
+            search.constraints = constraints
+            search._start = self._start
+            return search.learn(table, of_rows)
+
+        search = learn(constraints)
+        if self.lags == 1 and not columns.numbers:
+            # pgmpy's slices have the same inner edges: those of both networks must not form a cycle
+            present = self.edges_[(self.edges_ < self._n_series).all(axis=1)]
+            first = search.edges_ - len(series.static)
+            order = find_common_order(present, first[(first >= 0).all(axis=1)], self._n_series)
+            search = search if order is None else learn(keep_order(constraints, order))
+        return search
 
     def estimate_cost(
         self,
@@ -584,10 +602,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     @property
     def model_(self) -> DynamicBayesianNetwork:  # type: ignore[override]
-        """The dynamic Bayesian network of the learned graph, with its parameters."""
-        return self._make_once("model", self._make_warned_model)
+        """The dynamic Bayesian network of the learned graph; an object of pgmpy's class for lag 1 and discrete data."""
+        return self._make_once("model", self._make_fitted_model)
 
-    def _make_warned_model(self) -> DynamicBayesianNetwork:
+    def _make_fitted_model(self) -> DynamicBayesianNetwork:
         if self._first_rows is None:
             warnings.warn(
                 f"fewer than {LEAST_GROUPS} series give their first rows, so that model_ has the marginal "
@@ -595,7 +613,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        return self._make_model(self._prior)
+        return choose_class(self._make_model(self._prior).parts())
 
     def _make_model(self, prior: dict[str, float]) -> DynamicBayesianNetwork:  # type: ignore[override]
         return DynamicBayesianNetwork(

@@ -304,9 +304,13 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
     def from_parts(cls, parts: DynamicParts) -> Self:
         """Make a network from the fields that files hold; they are checked."""
         network = cls.__new__(cls)
-        columns = read_columns(parts.transition, parts.lags, parts.static_columns, parts.names)
-        network._set_parts(parts._replace(names=columns.names, static_columns=columns.static))
+        network._set_checked(parts)
         return network
+
+    def _set_checked(self, parts: DynamicParts) -> None:
+        """Check the names of the columns in a file, and keep the fields."""
+        columns = read_columns(parts.transition, parts.lags, parts.static_columns, parts.names)
+        self._set_parts(parts._replace(names=columns.names, static_columns=columns.static))
 
     def parts(self) -> DynamicParts:
         """Return the fields that files hold."""
@@ -342,7 +346,7 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
         words = [f"{n} {word}" if n == 1 else f"{n} {word}s" for word, n in counts]
         first = "first row" if self.lags == 1 else f"first {self.lags} rows"
         words.append(f"{first} {'given' if self._parts.prior is None else 'modelled'}")
-        return f"DynamicBayesianNetwork({', '.join(words)})"
+        return f"{type(self).__name__}({', '.join(words)})"
 
 
 def _are_equal(one: MixedParts | None, other: MixedParts | None) -> bool:

@@ -17,6 +17,9 @@ from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
 
 _EXOGENOUS = ("known", "partial", "blind")
 
+#: Share of the largest statistic that is the threshold "relative", as in section 4.6.3 of the thesis.
+RELATIVE = 0.1
+
 #: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
 _LEAST_EIGENVALUE = 1e-12
 
@@ -29,10 +32,10 @@ class EquationsLearner(TimeSeriesLearner):
     _parameter_constraints: dict[str, Any] = {
         **TimeSeriesLearner._parameter_constraints,
         "exogenous": [StrOptions(set(_EXOGENOUS))],
-        "threshold": [Interval(Real, 0, None, closed="left")],
+        "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"relative"})],
     }
 
-    threshold: float
+    threshold: float | str
     coef_: Any
     _scales: np.ndarray
     _required: np.ndarray | None = None  # edges that are included for any value of their statistic
@@ -41,11 +44,22 @@ class EquationsLearner(TimeSeriesLearner):
         """Return |a_ij| s_j / s_i, the statistic that is compared with the threshold."""
         return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
 
-    def _make_graph(self) -> TimeSeriesGraph:
-        strengths = self._rank_edges()
-        is_edge = strengths > self.threshold
+    def _find_limit(self, strengths: np.ndarray) -> float:
+        """Return the value of a statistic (N, N) that edges exceed."""
+        if isinstance(self.threshold, str):
+            return RELATIVE * float(strengths.max(initial=0.0))
+        return float(self.threshold)
+
+    def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
+        """Return which entries [target, source] of a statistic are edges."""
+        is_edge = strengths > self._find_limit(strengths)
         if self._required is not None:
             is_edge[self._required[:, 1], self._required[:, 2]] = True
+        return is_edge
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths = self._rank_edges()
+        is_edge = self._find_edges(strengths)
         tables = [self.coef_ * is_edge], [strengths * is_edge]
         return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
 
