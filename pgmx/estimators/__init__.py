@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
     from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
     from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
+    from pgmx.estimators.time_series.svarm.tracker import SVARMTracker as SVARMTracker
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",
@@ -86,6 +87,7 @@ _HOMES = {
     "NeighborhoodLasso": "pgmx.estimators.gaussian.neighborhood_lasso",
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
+    "SVARMTracker": "pgmx.estimators.time_series.svarm.tracker",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
     "FCI": "pgmx.estimators.constraint_based.fci",
     "PC": "pgmx.estimators.constraint_based.pc",

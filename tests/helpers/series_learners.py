@@ -14,6 +14,7 @@ from pgmx.estimators import (
     ScalableLDS,
     SparsityEnforcingLDS,
     SparsityInducingLDS,
+    SVARMTracker,
     TensorSEM,
     TensorSEMTracker,
 )
@@ -59,6 +60,7 @@ SERIES_LEARNERS = {
     ),
     LinearSVARM: SeriesLearner(lambda n: {"instantaneous": False}, FORECASTS, is_linear=False),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
+    SVARMTracker: SeriesLearner(lambda n: {"instantaneous": False}, is_linear=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
     SparsityInducingLDS: SeriesLearner(expected_failures=FORECASTS),
