@@ -1,6 +1,6 @@
 """The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -30,6 +30,7 @@ from pgmx.data.files.readers import (
 from pgmx.data.frame import CODED_ALREADY, Frame, open_chunk, open_columns, open_rows
 from pgmx.data.numeric import NUMERIC_MISSING, NumericTable, make_numeric_table, read_numeric_table
 from pgmx.data.table import DiscreteTable
+from pgmx.data.weights import number_cells
 
 #: Kinds of opened tables, see `_open`.
 Kind = Literal["discrete", "numeric", "columns", "any"]
@@ -366,16 +367,15 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     return _open(X, "columns", na_values=na_values)
 
 
-def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, Any]:
-    """Return the cells of a column of opened data, and the data without it; `option` is what names the column."""
+def split_column(opened: Any, name: Hashable, option: str) -> tuple[tuple[np.ndarray, list], Any]:
+    """Return a column of opened data as `number_cells` does, and the data without it; `option` names the column."""
     names = list(opened.names)
     if name not in names:
         raise ValueError(f"{option}={name!r} is not a column of the data: {join_names(names)}")
     at = names.index(name)
     others = names[:at] + names[at + 1 :]
     if isinstance(opened, Frame):
-        cells = opened.columns[at]
-        return (cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)), opened.take_columns(others)
+        return number_cells(opened.columns[at]), opened.take_columns(others)
     if not isinstance(opened, DiscreteTable) or opened.is_remote:
         raise ValueError(
             f"{option}={name!r} names a column, but workers hold the rows: give fit(X, {option}=frame), a frame of "
@@ -388,7 +388,7 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, An
     states_of_rest = tuple(opened.states[v] for v in np.flatnonzero(kept))
     codes = np.ascontiguousarray(opened.codes[kept])
     rest = DiscreteTable._from_parts(tuple(others), states_of_rest, codes, opened.missing_codes[kept])
-    return [states[code] for code in opened.codes[at].tolist()], rest
+    return (opened.codes[at], states), rest
 
 
 # ---- data for scores ----
