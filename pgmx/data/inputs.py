@@ -13,7 +13,7 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
 from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_discrete_columns
-from pgmx.data.distributed.tables import DistributedNumericTable, is_remote
+from pgmx.data.distributed.tables import DistributedNumericTable
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.files.readers import (
@@ -396,7 +396,7 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[tuple[np.nda
 
 def open_for_scores(
     X: Any, kind: Kind = "any", *, discrete_columns: Sequence[Hashable] | None = None, **options: Any
-) -> DiscreteTable | Frame | DistributedNumericTable:
+) -> Any:
     """Open data as `open_any` or `open_frame` does; return a numeric table that is distributed or has views as it is.
 
     Scores of continuous columns need only sums over its rows. The table has no columns that could be declared discrete.

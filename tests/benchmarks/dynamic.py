@@ -1,7 +1,7 @@
 """Dynamic Bayesian networks: recovery next to pybnesian and pgmpy, speed, memory, and forecasts.
 
-``python tests/benchmarks/dynamic.py recovery|alarm|speed|memory|kinds|forecasts`` prints one table each. ``recovery`` runs
-the peers if they can be imported. DYNAMIC.md holds the figures.
+``python tests/benchmarks/dynamic.py recovery|alarm|speed|memory|kinds|forecasts`` prints one table each. ``recovery``
+runs the peers if they can be imported. DYNAMIC.md holds the figures.
 """
 
 import argparse

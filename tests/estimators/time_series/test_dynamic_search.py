@@ -117,7 +117,7 @@ def test_numbers_have_the_bits_of_the_lagged_frame(is_weighted):
 @pytest.mark.parametrize("score", ["bic", "ll"])
 def test_pairwise_scores_have_the_bits_of_the_lagged_frame(score):
     rng = np.random.default_rng(0)
-    panel = draw_panel(n_groups=3).drop(columns=["t", "s"]).astype({name: "Int64" for name in "abc"})
+    panel = draw_panel(n_groups=3).drop(columns=["t", "s"]).astype(dict.fromkeys("abc", "Int64"))
     panel[["a", "b"]] = panel[["a", "b"]].mask(rng.random((len(panel), 2)) < 0.1)
     options = {"scoring_method": score, "max_indegree": 2, "missing": "pairwise", "return_type": "dag"}
     learner = DynamicBayesianNetworkSearch(groups="id", lags=2, **options).fit(panel)

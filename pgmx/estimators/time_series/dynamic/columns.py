@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgmx.data import DiscreteTable, Frame, NumericTable
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.declared_states import check_state_names
 from pgmx.data.mixed import MixedTable
 from pgmx.data.series import LaggedSeries
@@ -81,9 +81,7 @@ class LaggedColumns:
             return self.series.take_codes(self.coded, nodes, labels, rows)
         return self.series.take_columns(self.coded, self.numbers, nodes, labels, rows)
 
-    def shift(
-        self, nodes: Sequence[Node], rows: np.ndarray, n_children: int
-    ) -> DiscreteTable | NumericTable | MixedTable:
+    def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> Any:
         """Return the same as a table; its rows are copied for each lag if there are weights or mixed columns only."""
         labels = [self.label(node) for node in nodes]
         if find_score(self.method).kind == "continuous":
@@ -107,8 +105,8 @@ class LaggedColumns:
             np.take(self.numbers[name], rows - lag, out=out)
         table = None
         if self.coded is not None:
-            of_states = [(node, label) for node, label in zip(nodes, labels, strict=True) if node not in set(floats)]
-            table = self.series.take_codes(self.coded, *zip(*of_states, strict=True), rows)
+            places = np.flatnonzero(~is_continuous)
+            table = self.series.take_codes(self.coded, [nodes[p] for p in places], [labels[p] for p in places], rows)
         return MixedTable(tuple(labels), is_continuous, numbers, table)
 
     def label(self, node: Node) -> Hashable:
