@@ -13,7 +13,6 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
 from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_discrete_columns
-from pgmx.data.distributed.tables import DistributedNumericTable
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.files.readers import (

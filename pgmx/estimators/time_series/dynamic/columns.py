@@ -105,7 +105,7 @@ class LaggedColumns:
             np.take(self.numbers[name], rows - lag, out=out)
         table = None
         if self.coded is not None:
-            places = np.flatnonzero(~is_continuous)
+            places = np.flatnonzero(~is_continuous).tolist()
             table = self.series.take_codes(self.coded, [nodes[p] for p in places], [labels[p] for p in places], rows)
         return MixedTable(tuple(labels), is_continuous, numbers, table)
 
