@@ -93,6 +93,26 @@ enter_calls(
     },
     0.5,
 )
+enter_calls(
+    "estimators.SVARMTracker",
+    learn("SVARMTracker"),
+    lambda rng: {
+        **{name: value for name, value in draw_svarm(rng).items() if name not in ("solver", "instantaneous")},
+        "penalty": pick(rng, ["lasso", "ridge"]),
+        "kernels": pick(rng, ["linear", ("gaussian", "poly2")]),
+    },
+    lambda result, arguments: np.testing.assert_equal(np.isfinite(result.strengths_).all(), True),
+    {
+        **{name: wrong for name, wrong in SVARM_WRONG.items() if name not in ("solver", "orient")},
+        "kernels": Wrong(("x", (), ("x",), 3)),
+        "bandwidth": Wrong((0.0, "x")),
+        "max_rank": Wrong((0, 34, 1.5, "2")),
+        "forgetting": Wrong((0.0, 1.5, "x")),
+        "detect": SWITCH,
+        "penalty": Wrong(("x", None)),
+    },
+    0.3,
+)
 PENALTY = Wrong((0.0, -1.0, np.nan, "x"))
 COUNT = Wrong((0, -1, 1.5, "x"))
 enter_calls(

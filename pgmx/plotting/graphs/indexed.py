@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pgmx.checks import check_same_names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from networkx import Graph
 
@@ -22,6 +22,22 @@ class IndexedGraph(NamedTuple):
     directed: list
     undirected: list
     ends: dict[tuple[int, int], tuple[str, str]] = {}
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Arrows and undirected pairs."""
+        return [*self.directed, *self.undirected]
+
+    def keep(self, nodes: Sequence[int]) -> IndexedGraph:
+        """Return the graph on some of the nodes, whose positions increase."""
+        place = {v: k for k, v in enumerate(nodes)}
+
+        def keep_pairs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+            return [(place[u], place[v]) for u, v in pairs if u in place and v in place]
+
+        ends = {(place[u], place[v]): marks for (u, v), marks in self.ends.items() if u in place and v in place}
+        names = [self.names[v] for v in nodes]
+        return IndexedGraph(names, keep_pairs(self.directed), keep_pairs(self.undirected), ends)
 
 
 def is_series_graph(graph: Any) -> bool:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.atomic import replace_file
-from pgmx.plotting.graphs.draw import measure_text, plot_graph
+from pgmx.plotting.graphs.draw import plot_graph
 from pgmx.plotting.graphs.layered_layout import MOST_IN_LAYERS, compute_layout
+from pgmx.plotting.graphs.scene import measure_text
 from pgmx.plotting.graphs.spring_layout import (
     compute_circular_layout,
     compute_spring_layout,

@@ -208,30 +208,34 @@ class KernelSVARM(SVARMLearner):
         self.n_jobs = n_jobs
 
     def _list_kernels(self) -> list[tuple[Kernel, str]]:
-        kernels = self._kernel_options()
-        if not kernels:
-            raise ValueError(f"kernels must name at least one kernel, got {self.kernels!r}")
-        for kernel in kernels:
-            if not callable(kernel) and kernel not in NAMES:
-                raise ValueError(
-                    f"each kernel must be one of {', '.join(NAMES)} or a function of two arrays, got {kernel!r}"
-                )
-        names = [kernel for kernel in kernels if isinstance(kernel, str)]
-        # two equal kernels would share their effect in an arbitrary way
-        if len(set(names)) < len(names):
-            raise ValueError(f"kernels has a duplicate name, got {self.kernels!r}: give each name once")
-        return [
-            (make_kernel(kernel, self.bandwidth), kernel if isinstance(kernel, str) else _name(kernel))
-            for kernel in kernels
-        ]
-
-    def _kernel_options(self) -> list[str | Callable]:
-        if isinstance(self.kernels, str) or callable(self.kernels):
-            return [self.kernels]
-        return list(self.kernels)
+        return read_kernels(self.kernels, self.bandwidth)
 
     def _has_linear_kernels(self) -> bool:
-        return all(kernel == "linear" for kernel in self._kernel_options())
+        return all(kernel == "linear" for kernel in list_kernels(self.kernels))
+
+
+def list_kernels(kernels: str | Callable | Sequence[str | Callable]) -> list[str | Callable]:
+    """Return the kernels as a list."""
+    if isinstance(kernels, str) or callable(kernels):
+        return [kernels]
+    return list(kernels)
+
+
+def read_kernels(kernels: str | Callable | Sequence[str | Callable], bandwidth: float) -> list[tuple[Kernel, str]]:
+    """Return the kernels as functions, each with its name; ValueError for invalid ones."""
+    listed = list_kernels(kernels)
+    if not listed:
+        raise ValueError(f"kernels must name at least one kernel, got {kernels!r}")
+    for kernel in listed:
+        if not callable(kernel) and kernel not in NAMES:
+            raise ValueError(
+                f"each kernel must be one of {', '.join(NAMES)} or a function of two arrays, got {kernel!r}"
+            )
+    names = [kernel for kernel in listed if isinstance(kernel, str)]
+    # two equal kernels would share their effect in an arbitrary way
+    if len(set(names)) < len(names):
+        raise ValueError(f"kernels has a duplicate name, got {kernels!r}: give each name once")
+    return [(make_kernel(kernel, bandwidth), kernel if isinstance(kernel, str) else _name(kernel)) for kernel in listed]
 
 
 def _name(kernel: Callable) -> str:
