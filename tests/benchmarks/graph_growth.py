@@ -96,7 +96,7 @@ def compare_speed(_):
 
 
 def compare_options(_):
-    """CPU seconds of the options over those of the plain learner, as nodes join; options of names on a networkx graph."""
+    """CPU seconds of options over those of the plain learner, on sparse rows of nodes that join and on names."""
     n, rng = 20_000, np.random.default_rng(0)
     rows, y, figures = grow_graph(n, 10), rng.normal(size=n), {}
     plain = {"variances": (0.3, 1.0)}

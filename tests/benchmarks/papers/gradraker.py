@@ -88,8 +88,7 @@ def check_temperatures(full):
             item,
             claim,
             f"US stations, M = {n_labelled}: {describe(figures, SHOWN)}, {list_kernels(figures)}",
-            "data not at hand: on US stations "
-            + ("the same" if better else "it beats kernels that are not centred only, if any"),
+            "data not at hand: on US stations " + ("the same" if better else "centred diffusion kernels are better"),
         )
 
 
