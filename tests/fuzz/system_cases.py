@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgmx import datasets, metrics
+from pgmx import datasets, estimators, metrics, plotting
+from pgmx.models import LinearDynamicalSystem
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 from tests.fuzz.cases import pick
 from tests.fuzz.data_set_cases import NATURAL, SCALE, SEED
@@ -149,7 +150,7 @@ enter_calls(
     {"n": NATURAL, "n_rows": NATURAL, "kernel": Wrong(("x", None)), "edge_probability": SHARE, "random_state": SEED},
     0.3,
 )
-for _name in ("coefficient_error", "structure_recall"):
+for _name in ("coefficient_error", "structure_recall", "edge_mse"):
     enter_calls(
         f"metrics.{_name}",
         getattr(metrics, _name),
@@ -181,4 +182,117 @@ enter_calls(
     lambda result, arguments: np.testing.assert_equal(0 <= result.area <= 1, True),
     {"strengths": Wrong((np.ones((4, 3)), np.full((4, 4), np.nan), "x")), "truth": Wrong((np.ones((4, 4)), "x"))},
     0.3,
+)
+enter_calls(
+    "metrics.success_rate",
+    metrics.success_rate,
+    lambda rng: dict(zip(("estimates", "truths"), ([part] * 2 for part in draw_pair(rng)), strict=True)),
+    lambda result, arguments: np.testing.assert_equal(result in (0.0, 1.0), True),
+    {
+        "estimates": Wrong((3, None, [], [np.ones((2, 3))] * 2), ("estimate",)),
+        "truths": Wrong(("xy", [], 3), ("truth",)),
+    },
+    0.3,
+)
+
+
+def draw_curves(rng: np.random.Generator) -> Arguments:
+    """Return curves of edges, with labels or without."""
+    curve = metrics.edge_curve(*draw_pair(rng))
+    return {"curves": pick(rng, [curve, {"a": curve, "b": curve}]), "kind": pick(rng, ["roc", "precision_recall"])}
+
+
+enter_calls(
+    "plotting.plot_roc",
+    plotting.plot_roc,
+    draw_curves,
+    lambda result, arguments: np.testing.assert_equal(len(result.get_lines()) >= 2, True),
+    {"curves": Wrong((3, {}, {"a": 3}, None), ("edge_curve",)), "kind": Wrong(("x", None, 3))},
+    0.2,
+)
+
+
+def draw_tracking(rng: np.random.Generator) -> Arguments:
+    """Return a learner, windows and the coefficients in each."""
+    coef, other = draw_pair(rng)
+    coefs = [coef, coef, other][: int(rng.integers(1, 4))]
+    learner = pick(rng, [estimators.DenseLDS(), estimators.TensorSEMTracker(exogenous="blind")])
+    return {"learner": learner, "windows": [rng.standard_normal((30, 4)) for _ in coefs], "coefs": coefs}
+
+
+def check_tracking(result: Any, arguments: Arguments) -> None:
+    """There is an error per window, and a picture."""
+    assert len(result.to_frame()) == len(arguments["windows"]) == len(result.edge_mse)
+    plotting.plot_tracking(result)
+
+
+enter_calls(
+    "metrics.tracking_errors",
+    metrics.tracking_errors,
+    draw_tracking,
+    check_tracking,
+    {
+        "learner": Wrong((3, None, estimators.GraphicalLasso())),
+        "windows": Wrong(
+            ([], lambda windows: windows * 2, lambda windows: [None] * len(windows)), ("data", "X", "coefs")
+        ),
+        "coefs": Wrong(([], lambda coefs: [np.ones((2, 3))] * len(coefs)), ("truth", "true_coef")),
+        "exogenous_power": Wrong(([], [1, 2, 3, 4])),
+    },
+    0.2,
+)
+enter_calls(
+    "plotting.plot_tracking",
+    plotting.plot_tracking,
+    lambda rng: {
+        "curves": metrics.TrackingCurve(rng.random(4), rng.random(4), [2], None),
+        "measure": pick(rng, ["edge_error_rate", "edge_mse"]),
+        "changes": [1],
+    },
+    lambda result, arguments: np.testing.assert_equal(len(result.get_lines()), 3),
+    {
+        "curves": Wrong((3, {}, {"a": 3}, None), ("tracking_errors",)),
+        "measure": Wrong(("x", None, 3)),
+        "changes": Wrong(("x", [0.5], None, [[1]])),
+    },
+    0.2,
+)
+
+
+def draw_predictions(rng: np.random.Generator) -> Arguments:
+    """Return a system or a learner, and rows."""
+    rows = pd.DataFrame(rng.standard_normal((20, 3)), columns=list("abc"))
+    system = LinearDynamicalSystem(list("abc"), np.diag([0.5, 0.2, 0.1]), noise_covariance=np.ones(3))
+    return {"model": pick(rng, [system, estimators.DenseLDS().fit(rows)]), "X": rows[["b", "a", "c"]], "coverage": 0.8}
+
+
+def check_predictions(result: Any, arguments: Arguments) -> None:
+    """Intervals enclose the predictions, and there is a picture."""
+    assert (result.lower < result.predicted).all(axis=None) and (result.predicted < result.upper).all(axis=None)
+    assert result.observed.index.tolist() == list(range(1, 20))
+    plotting.plot_predictions(result)
+
+
+enter_calls(
+    "metrics.one_step_predictions",
+    metrics.one_step_predictions,
+    draw_predictions,
+    check_predictions,
+    {
+        "model": Wrong((3, None, "x"), ("one_step_predictions",)),
+        "X": Wrong((None, "x", lambda rows: rows.iloc[:1], lambda rows: rows[["a"]]), ("history", "series", "rows")),
+        "coverage": Wrong((0, 1, -1, "x", None, np.nan)),
+    },
+    0.2,
+)
+enter_calls(
+    "plotting.plot_predictions",
+    plotting.plot_predictions,
+    lambda rng: {"predictions": metrics.one_step_predictions(**draw_predictions(rng)), "series": ["c", "a"]},
+    lambda result, arguments: np.testing.assert_equal(len(result.axes), 2),
+    {
+        "predictions": Wrong((3, {}, {"a": 3}, None), ("one_step_predictions",)),
+        "series": Wrong((["z"], [], ["a", "z"])),
+    },
+    0.2,
 )
