@@ -181,10 +181,8 @@ def build_blocks(
 ) -> KernelBlocks:
     """Return the blocks of series in segments (T_s, N), for the targets in rows `lags` and later of each.
 
-    `used` (K, N) are the kernels of each series, by default all.
-
     `basis` (T', q) are orthonormal columns that enter unpenalised, in addition to the constant. They are removed from
-    the columns. O(N T r^2) time for kernels of rank r, with one pivoted factor per series and kernel for all lags.
+    the columns. `used` (K, N) are the kernels of each series, by default all. O(N T r^2) time for kernels of rank r.
     """
     series = np.concatenate(segments).T
     all_columns, starts = [], [0]
