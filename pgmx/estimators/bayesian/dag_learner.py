@@ -268,7 +268,7 @@ class InterventionLearner(BaseStructureLearner):
                     "them"
                 )
             cells, opened = split_column(opened, self.interventions, "interventions")
-            self._interventions = read_interventions(cells, opened.names, self.interventions)
+            self._interventions = read_interventions(*cells, opened.names, self.interventions)
         elif self._set_cells is not None:
             self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows)
         return opened
