@@ -2,6 +2,7 @@
 
 import math
 
+import networkx
 import numpy as np
 import pandas as pd
 import pgmpy.structure_score
@@ -258,6 +259,40 @@ def test_posterior_is_that_of_all_graphs():
     for a, b in ((0, 1), (1, 2), (2, 1)):
         expected = sum(w for w, dag in zip(weights, DAGS, strict=True) if (a, b) in dag)
         assert posterior.arc_probability_.loc[NAMES[a], NAMES[b]] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("score", ["bge", "bic-g"])
+def test_effects_averaged_over_dags(score):
+    """Coefficients come from the rows of a child; products along paths are added, and their variances are exact."""
+    rng = np.random.default_rng(12)
+    was_set = draw_targets(rng, 60, SETS)
+    numbers = draw_numbers(rng, was_set)
+    posterior = StructurePosterior(scoring_method=score, n_dags=40)
+    effects = posterior.fit(pd.DataFrame(numbers, columns=NAMES), interventions=was_set).causal_effects()
+    mean, square, n_dags = np.zeros((4, 4)), np.zeros((4, 4)), 40
+    for dag in posterior.sample_dags(n_dags):
+        first, second = np.eye(4), np.zeros((4, 4, 4))  # by cause: E t_v, and E t_u t_v
+        for v in map(NAMES.index, networkx.topological_sort(dag)):
+            parents = sorted(map(NAMES.index, dag.predecessors(NAMES[v])))
+            kept = numbers[~was_set[:, v]] - numbers[~was_set[:, v]].mean(axis=0)
+            cross = kept.T @ kept + (0.5 if score == "bge" else 0.0) * np.eye(4)
+            inverse = np.linalg.inv(cross[np.ix_(parents, parents)])
+            slopes = inverse @ cross[parents, v]
+            # BGe: N + alpha_w - p + 1 degrees of freedom and one for each parent, with alpha_w = p + 2
+            degrees = len(kept) + 3 + len(parents) if score == "bge" else len(kept) - len(parents) - 1
+            spread = (cross[v, v] - slopes @ cross[parents, v]) / (degrees - 2) * inverse
+            for x in range(4):
+                if x != v:
+                    first[x, v] = slopes @ first[x, parents]
+                    second[x, v] = second[x, :, v] = slopes @ second[x, parents]
+                    both = np.outer(slopes, slopes) + spread
+                    second[x, v, v] = np.sum(both * second[x][np.ix_(parents, parents)])
+            second[v, v, v] = 1.0
+        mean += (first - np.eye(4)) / n_dags
+        square += (np.einsum("xvv->xv", second) - np.eye(4)) / n_dags
+    np.testing.assert_allclose(effects.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(effects.std, np.sqrt(np.maximum(square - mean**2, 0.0)), atol=1e-7)
+    np.testing.assert_array_equal(effects.nonzero, posterior.path_probabilities())
 
 
 # ---- bad input ----
