@@ -295,6 +295,36 @@ def test_effects_averaged_over_dags(score):
     np.testing.assert_array_equal(effects.nonzero, posterior.path_probabilities())
 
 
+def test_score_of_rows_leaves_out_the_terms_of_set_variables():
+    rng = np.random.default_rng(13)
+    was_set = draw_targets(rng, 40, SETS)
+    frame, numbers = to_frame(draw_states(rng, was_set)), pd.DataFrame(draw_numbers(rng, was_set), columns=NAMES)
+    mixed = numbers.assign(b=pd.Categorical(np.where(numbers["b"] > 0, "high", "low")))
+    for data, prior in ((frame, 1.0), (numbers, None), (mixed, 1.0)):
+        search = HillClimbSearch(interventions="set", equivalent_sample_size=prior)
+        search.fit(data.assign(set=to_cells(was_set)))
+        rows = pd.concat([data, data]).reset_index(drop=True)
+        twice = np.concatenate([was_set, np.zeros_like(was_set)])
+        terms = list_terms(search.model_, rows)
+        expected = np.where(twice, 0.0, terms).sum(axis=1).mean()
+        assert search.score(rows.assign(set=to_cells(twice))) == pytest.approx(expected)
+        assert search.score(rows[::-1], interventions=twice[::-1]) == pytest.approx(expected)
+        assert search.score(rows) == pytest.approx(terms.sum(axis=1).mean())  # no variable was set
+    with pytest.raises(ValueError, match="neither metric nor true_graph"):
+        search.score(rows, metric="shd", interventions=twice)
+    with pytest.raises(ValueError, match="give one of them"):
+        search.score(rows.assign(set=to_cells(twice)), interventions=twice)
+
+
+def list_terms(model, rows):
+    """Return ln P(x_v | u_v) of each row and variable, (n_rows, 4)."""
+    if hasattr(model, "log_likelihood_terms"):
+        names = list(model.nodes())
+        return pd.DataFrame(model.log_likelihood_terms(rows).T, columns=names)[NAMES].to_numpy()
+    cpds = [model.get_cpds(name) for name in NAMES]
+    return np.log([[cpd.get_value(**row[cpd.variables]) for cpd in cpds] for _, row in rows.iterrows()])
+
+
 # ---- bad input ----
 
 
