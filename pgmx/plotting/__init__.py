@@ -6,7 +6,8 @@
 - `history`: curves of learning: quality against time, edges or tests, one line per learner
 - `paths`: paths of penalties: number of edges, criterion and selected penalty
 - `curves`: quality of learners and errors of stream learners against the number of rows
-- `series_graphs`: graphs over (variable, lag) as heat maps or on a circle
+- `heat_maps`: weights, strengths and probabilities of edges as heat maps
+- `series_graphs`: graphs over (variable, lag) on a circle
 - `edge_paths`: edges of time series that change over windows
 - `edge_curves`: quality of edges over thresholds of strengths and, for trackers, over windows
 - `forecast`: forecasts of time series with their intervals, and one-step predictions
@@ -21,10 +22,11 @@ from pgmx.plotting.edge_curves import plot_roc, plot_tracking
 from pgmx.plotting.edge_paths import plot_edge_paths
 from pgmx.plotting.forecast import plot_forecast, plot_predictions
 from pgmx.plotting.graphs.draw import plot_graph, save_picture
+from pgmx.plotting.heat_maps import plot_adjacency
 from pgmx.plotting.history import plot_history
 from pgmx.plotting.paths import plot_path
 from pgmx.plotting.reports.page import save_report
-from pgmx.plotting.series_graphs import plot_adjacency, plot_summary_graph
+from pgmx.plotting.series_graphs import plot_summary_graph
 from pgmx.plotting.strengths import plot_strengths
 
 __all__ = [

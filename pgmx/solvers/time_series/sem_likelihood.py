@@ -156,6 +156,14 @@ def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
     return Separation(rows, products, powers, float(log_likelihood))
 
 
+def measure_fit(data: SecondMoments, rows: np.ndarray) -> float:
+    """Return the log-likelihood of windows under W as it is, with the best unknown powers; per row, no constant."""
+    own = np.einsum("ij,mjk,ik->mi", rows, data.moments, rows, optimize=True)
+    powers = np.where(np.isfinite(data.powers), data.powers, own)
+    spread = (own / powers + np.log(powers)).sum(axis=1)
+    return float(np.linalg.slogdet(rows)[1] - 0.5 * data.shares @ spread)
+
+
 def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int, allowed: np.ndarray | None = None) -> np.ndarray:
     """Set each row in turn to its optimum V_i⁻¹ W⁻¹ e_i, scaled to w_i'V_i w_i = 1; the likelihood never falls.
 
