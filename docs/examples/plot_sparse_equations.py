@@ -2,8 +2,8 @@
 Sparse instantaneous equations
 ==============================
 
-Learn which of 20 series drive each other within a row, from windows in which the unobserved inputs change their power. The penalty is
-chosen by EBIC. A bootstrap of blocks of rows gives the confidence in each edge.
+Learn which of 20 series drive each other within a row, from windows in which the unobserved inputs change their power.
+The penalty is chosen by EBIC. A bootstrap of blocks of rows gives the confidence in each edge.
 """
 
 import networkx as nx
