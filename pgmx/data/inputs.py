@@ -13,7 +13,6 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
 from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_discrete_columns
-from pgmx.data.distributed.tables import DistributedNumericTable, is_remote
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.files.readers import (
@@ -396,12 +395,12 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[tuple[np.nda
 
 def open_for_scores(
     X: Any, kind: Kind = "any", *, discrete_columns: Sequence[Hashable] | None = None, **options: Any
-) -> DiscreteTable | Frame | DistributedNumericTable:
-    """Open data as `open_any` or `open_frame` does ("any", "columns"); return a distributed numeric table as it is.
+) -> Any:
+    """Open data as `open_any` or `open_frame` does; return a numeric table that is distributed or has views as it is.
 
     Scores of continuous columns need only sums over its rows. The table has no columns that could be declared discrete.
     """
-    if not (is_remote(X) and isinstance(X, NumericTable)):
+    if not (isinstance(X, NumericTable) and (X.is_remote or X.has_views)):
         return _open(X, kind, discrete_columns=discrete_columns, **options)
     names = check_discrete_columns(discrete_columns, X.names)
     if names:

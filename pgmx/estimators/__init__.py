@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch as DynamicBayesianNetworkSearch
     from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
     from pgmx.estimators.time_series.equations.learner import IdentifiabilityWarning as IdentifiabilityWarning
+    from pgmx.estimators.time_series.equations.sparse_tensor_sem import SparseTensorSEM as SparseTensorSEM
     from pgmx.estimators.time_series.equations.tensor_sem import TensorSEM as TensorSEM
     from pgmx.estimators.time_series.equations.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
     from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
@@ -94,6 +95,7 @@ _HOMES = {
     "RFCI": "pgmx.estimators.constraint_based.fci",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
+    "SparseTensorSEM": "pgmx.estimators.time_series.equations.sparse_tensor_sem",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
     "StructurePosterior": "pgmx.estimators.bayesian.posterior",

@@ -61,6 +61,20 @@ def learn_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
         return estimators.TensorSEM(**{"window": 30, **options}).fit(X, exogenous_power=exogenous_power)
 
 
+def learn_sparse_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
+    """Fit sparse equations of windows of 30 rows, without warnings of inputs that are proportional by chance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.IdentifiabilityWarning)
+        return estimators.SparseTensorSEM(**{"window": 30, **options}).fit(X, exogenous_power=exogenous_power)
+
+
+def draw_sparse_rows(rng: np.random.Generator) -> Arguments:
+    """Return the same series with a penalty."""
+    drawn = draw_rows(rng)
+    del drawn["threshold"]
+    return {**drawn, "lam_ratio": float(rng.uniform(0.01, 1.0)), "adaptive": bool(rng.random() < 0.5)}
+
+
 def track_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
     """Follow the equations through the same windows."""
     with warnings.catch_warnings():
@@ -112,6 +126,22 @@ enter_calls(
         "window": Wrong((0, "x")),
         "boundaries": Wrong(([3, 2], "x")),
         "edge_statistic": Wrong(("x", None)),
+    },
+    0.5,
+)
+enter_calls(
+    "estimators.SparseTensorSEM",
+    learn_sparse_sem,
+    draw_sparse_rows,
+    check_equations,
+    {
+        "exogenous": _WRONG["exogenous"],
+        "lam": Wrong((0.0, -1.0, "x")),
+        "lam_ratio": Wrong((0.0, 1.5, "x", None)),
+        "adaptive": Wrong(("x", None)),
+        "refit": Wrong(("x", None)),
+        "tol": Wrong((0.0, "x")),
+        "max_iter": NATURAL,
     },
     0.5,
 )

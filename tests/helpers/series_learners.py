@@ -12,6 +12,7 @@ from pgmx.estimators import (
     KernelSVARM,
     LinearSVARM,
     ScalableLDS,
+    SparseTensorSEM,
     SparsityEnforcingLDS,
     SparsityInducingLDS,
     SVARMTracker,
@@ -59,6 +60,9 @@ SERIES_LEARNERS = {
         lambda n: {"instantaneous": False, "kernels": ("linear", "poly2")}, FORECASTS, is_linear=False
     ),
     LinearSVARM: SeriesLearner(lambda n: {"instantaneous": False}, FORECASTS, is_linear=False),
+    SparseTensorSEM: SeriesLearner(
+        lambda n: {"exogenous": "blind", "window": 20, "lam_ratio": 0.01}, is_linear=False, takes_any_width=False
+    ),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
     SVARMTracker: SeriesLearner(lambda n: {"instantaneous": False}, is_linear=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),

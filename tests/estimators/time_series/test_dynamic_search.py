@@ -7,6 +7,7 @@ import pytest
 
 from helpers.dynamic_panels import draw_panel
 from oracles.lagged_frames import best_transition, discrete_bic, gaussian_bic, lag_frame
+from pgmx.data.series.shifted import ShiftedTable
 from pgmx.estimators import DynamicBayesianNetworkSearch, HillClimbSearch
 from pgmx.estimators.time_series.dynamic.knowledge import find_common_order
 
@@ -83,6 +84,50 @@ def test_same_bits_as_on_the_lagged_frame(score):
         source.family_score(v, np.sort(search.edges_[search.edges_[:, 1] == v, 0]).astype(np.int32)) for v in range(3)
     ]
     assert float(np.sum(families)) + search._scoring.get().prior(search.edges_) == learner.score_
+
+
+def fit_lagged_frame(frame, lags, groups=None, sample_weight=None, **options):
+    """Return `HillClimbSearch` fitted to the lagged frame of pandas with the edges of a transition network."""
+    columns = lag_frame(frame, lags, groups)
+    rows = next(iter(columns.values())).index
+    lagged = pd.DataFrame({f"{name}@t-{lag}": column for (name, lag), column in columns.items()})
+    later = [name for name in lagged if name.endswith("@t-0")]
+    candidates = [(u, v) for u in lagged if u not in later for v in later]
+    weights = None if sample_weight is None else sample_weight[rows]
+    return HillClimbSearch(candidate_edges=candidates, **options).fit(lagged, None, weights)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_numbers_have_the_bits_of_the_lagged_frame(is_weighted):
+    rng = np.random.default_rng(0)
+    rows = 100.0 + rng.standard_normal((1600, 30)) * 10.0 ** rng.uniform(-2, 2, 30)
+    frame = pd.DataFrame(rows).set_axis([f"v{v}" for v in range(30)], axis=1).assign(id=np.repeat(range(4), 400))
+    weights = rng.random(1600) if is_weighted else None
+    options = {"max_iter": 3, "return_type": "dag"}
+    learner = DynamicBayesianNetworkSearch(lags=2, groups="id", **options).fit(frame, None, weights)
+    expected = fit_lagged_frame(frame, 2, "id", weights, **options)
+    np.testing.assert_array_equal(learner.edges_, expected.edges_)
+    ours, theirs = learner._scoring.get(), expected._scoring.get()
+    np.testing.assert_array_equal(ours.moments.cross, theirs.moments.cross)
+    # several chunks of rows, which are never all in memory
+    assert len(list(ours.rows.chunks())) == 2
+    np.testing.assert_array_equal(ours.rows.rows(), theirs.rows)
+
+
+@pytest.mark.parametrize("score", ["bic", "ll"])
+def test_pairwise_scores_have_the_bits_of_the_lagged_frame(score):
+    rng = np.random.default_rng(0)
+    panel = draw_panel(n_groups=3).drop(columns=["t", "s"]).astype(dict.fromkeys("abc", "Int64"))
+    panel[["a", "b"]] = panel[["a", "b"]].mask(rng.random((len(panel), 2)) < 0.1)
+    options = {"scoring_method": score, "max_indegree": 2, "missing": "pairwise", "return_type": "dag"}
+    learner = DynamicBayesianNetworkSearch(groups="id", lags=2, **options).fit(panel)
+    expected = fit_lagged_frame(panel, 2, "id", **options)
+    np.testing.assert_array_equal(learner.edges_, expected.edges_)
+    ours, theirs = learner._scoring.get(), expected._scoring.get()
+    assert isinstance(ours.table, ShiftedTable)
+    for v in range(3):
+        for parents in ((), (4,), (3, 7)):
+            assert ours.local_score(v, parents) == theirs.local_score(v, parents)
 
 
 def test_gaps_and_missing_values_break_the_series():

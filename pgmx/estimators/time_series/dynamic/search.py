@@ -266,6 +266,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     n_groups_: int
 
     _first_rows: "FirstRowsSearch | None"
+    _method: str
     _strengths: np.ndarray
     _n_series: int
     _constraints: EdgeConstraints
@@ -414,7 +415,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         nodes = opened.nodes
         weights = None if sample_weight is None else _spread_weights(sample_weight, opened)
         columns = self._read_columns(opened, weights is not None)
-        self.nodes_, self._n_series = nodes, len(opened.series)
+        self.nodes_, self._n_series, self._method = nodes, len(opened.series), columns.method
         rows = opened.targets
         run = super()._fit(columns.shift(nodes, rows, self._n_series), None if weights is None else weights[rows])
         self.history_["score"] = self.history_["score"] - self._past_score
@@ -431,7 +432,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
         return resolve_scoring(
-            self.scoring_method,
+            self._method,
             opened,
             state_names=None,  # the columns have their states
             missing=missing,
@@ -554,7 +555,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         -------
         LearningCost
             Bytes per component and their sum, as for :class:`HillClimbSearch` on the table of all variables at all
-            lags. Discrete variables without weights and missing values need less: their rows are not copied per lag.
+            lags. Discrete variables without weights, and Gaussian scores, need less: rows are not copied per lag.
 
         Raises
         ------

@@ -3,45 +3,41 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from math import inf, nan
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level, warn_of_target
+from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, random_draws
-from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.equations.learner import (
-    EquationsLearner,
-    check_moments,
-    read_powers,
-    read_windows,
+    WindowsLearner,
     warn_of_proportional_powers,
 )
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, is_past
 from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
 from pgmx.solvers.time_series.sem_likelihood import (
     ROW_SWEEPS,
     Coefficients,
     SecondMoments,
     Separation,
+    compute_gradient,
     compute_identifiability,
     compute_standard_errors,
     evaluate,
     find_proportional,
-    gather_moments,
     maximise_likelihood,
     read_coefficients,
     sweep_rows,
 )
 
 
-class TensorSEM(IterativeLearner, EquationsLearner):
+class TensorSEM(WindowsLearner):
     r"""Structural equations of series with unobserved inputs whose powers change from window to window.
 
     .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
@@ -136,7 +132,8 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
         ``"callback"`` or ``"interrupt"``.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; with the likelihood also
+        ``"gradient_norm"``, the norm of its gradient in relative changes of the rows of B⁻¹ (I − A).
     window_lengths_ : ndarray of int64, shape (M,)
         Rows of each window.
     graph_ : TimeSeriesGraph
@@ -204,16 +201,11 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     """
 
     _parameter_constraints = {
-        **EquationsLearner._parameter_constraints,
+        **WindowsLearner._parameter_constraints,
         "method": [StrOptions({"likelihood", "khatri-rao", "als"})],
-        "window": [Interval(Integral, 2, None, closed="left"), None],
-        "boundaries": ["array-like", None],
         "edge_statistic": [StrOptions({"scaled", "z"})],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
-        **RUN_CONSTRAINTS,
     }
 
     _unit = "sweeps"
@@ -221,13 +213,11 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     coef_: np.ndarray
     gain_: np.ndarray
     exogenous_power_: np.ndarray
-    intercept_: np.ndarray
     standard_errors_: np.ndarray | None
     identifiability_: np.ndarray
     objective_: float
     n_iter_: int
     votes_: list[tuple[int, np.ndarray]]
-    window_lengths_: np.ndarray
 
     def __init__(
         self,
@@ -282,72 +272,19 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        exogenous_power: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the equations from series.
-
-        Parameters
-        ----------
-        X : DataFrame, array of shape (T, N), path, or list or dict of them
-            The series, rows in time order, oldest first. The data are never changed.
-        y : None
-            Ignored; scikit-learn's convention.
-        sample_weight : None
-            Must be None: windows have no weights.
-        exogenous_power : array or DataFrame of shape (M, N), optional
-            Mean squares of the inputs in each window, positive, with the columns of the series. NaN means unknown with
-            ``exogenous="partial"``.
-
-        Returns
-        -------
-        self
-            The fitted learner.
-        """
-        warn_of_target(self, X, y)
-        self._validate()
-        with self._start_clock():
-            panel = self._open(X)
-            run = self._fit(panel, sample_weight, exogenous_power)
-            self._set_names(panel.names)
-        self._end_fit(run)
-        return self
-
-    def _estimate_solving(self, size: SeriesSize) -> int:
-        n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
-        n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
-        return estimate_equations(size, n_windows)
-
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
         self._check_options()
         knowledge = self._read_knowledge(opened.names, range(1))
-        # windows count rows: rows that are left out would shift them against the given powers
-        if self.exogenous != "blind" and opened.n_left_out:
-            raise ValueError(
-                f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
-                "exogenous_power: fill the missing values, or give exogenous='blind'"
-            )
-        means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
-        windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
-        powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
         with self._open_run() as run, self._on_threads():
-            data = gather_moments(windows, powers)
-            check_moments(data, opened.names, opened.n_left_out)
-            self._scales, self._required = opened.scales(), knowledge.required
+            data = self._gather(opened, exogenous_power)
+            self._required = knowledge.required
             # the likelihood does not depend on the units, and unit series are better conditioned
-            scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
+            is_scaled = self.standardize or self.method == "likelihood"
+            scales = self._scales if is_scaled else np.ones(opened.n_series)
             allowed = knowledge.allow(opened.n_series, 0)
             converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
-        self.intercept_ = means - self.coef_ @ means
-        self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
-        self.n_left_out_ = opened.n_left_out
-        self._results = {}
+        self._finish(opened)
         return self._end_run(run, converged)
 
     def _check_options(self) -> None:
@@ -443,7 +380,9 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         if self.method == "likelihood":
 
             def record(point: Separation) -> bool:
-                return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
+                gradient_norm = float(np.linalg.norm(compute_gradient(data, point)))
+                objective, n_edges = point.log_likelihood - constant, self._count_edges(point.rows)
+                return run.record(objective=objective, n_edges=n_edges, gradient_norm=gradient_norm)
 
             if start is not None:
                 start = sweep_rows(data, start, ROW_SWEEPS)  # Newton sweeps need a start near an optimum
@@ -461,6 +400,20 @@ class TensorSEM(IterativeLearner, EquationsLearner):
             factors = alternate_least_squares(data, start=columns, record=record_columns, **options)
         point = evaluate(data, np.linalg.pinv(factors.columns))
         return _Estimate(point, factors.n_iter, factors.converged, factors.residual, -factors.residual)
+
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "record": lambda *_: is_past(inf)}
+        rows = np.eye(len(start)) - start
+        if self.method == "likelihood":
+            point, n_iter, converged = maximise_likelihood(data, start=rows, allowed=allowed, **options)
+        else:
+            factors = alternate_least_squares(data, start=np.linalg.inv(rows), **options)
+            point, n_iter, converged = evaluate(data, np.linalg.pinv(factors.columns)), 0, factors.converged
+        self._set_equations(data, _Estimate(point, n_iter, converged, nan, nan), np.ones_like(start), allowed)
+        edges = self._find_edges(self._rank_edges())
+        return edges, self.coef_ * edges
 
     def _count_edges(self, rows: np.ndarray) -> int:
         """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
