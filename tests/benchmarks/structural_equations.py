@@ -261,7 +261,7 @@ def run_optima(n_seeds):
             data = gather_moments(np.split(series, 10), np.full((10, 50), np.nan))
             data = data.rescale(data.scales)
             options = {"adaptive": False, "tol": 1e-8, "max_iter": 500}
-            problem = SparseProblem.from_moments(data, np.empty((0, 2), dtype=int), None, **options)
+            problem = SparseProblem.from_moments(data, np.empty((0, 3), dtype=int), None, **options)
             penalties = np.where(np.eye(50) > 0, np.inf, ratio * problem.lam_max)
             ours = problem.solve(ratio * problem.lam_max)
             others = [

@@ -276,6 +276,7 @@ def test_the_model_has_the_edges_of_the_graph():
         (lambda p: p, {"required_edges": [(("a", 2), ("b", 0))]}, "unknown variables.*'a', 2"),
         (lambda p: p, {"required_edges": [(("id", 1), ("b", 0))]}, "unknown variables.*'id', 1"),
         (lambda p: p, {"scoring_method": "x"}, "x"),
+        (lambda p: p, {"missing": "em"}, "missing='em' is not supported for series.*use 'pairwise'"),
         (lambda p: p.assign(t=1), {}, "time 1 of the series 'g0' occurs twice"),
     ],
 )

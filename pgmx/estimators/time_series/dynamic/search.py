@@ -383,6 +383,12 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         self
             The fitted learner.
         """
+        if self.missing == "em":
+            raise ValueError(
+                "missing='em' is not supported for series, because a missing value belongs to its own row and to the "
+                "lagged columns of later rows, which EM would complete as different values: use 'pairwise' or "
+                "'category' for discrete variables, or 'drop'"
+            )
         return super().fit(X, y, sample_weight)
 
     def _open(self, X: Any) -> LaggedSeries:
