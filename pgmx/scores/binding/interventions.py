@@ -259,18 +259,19 @@ class MaskedMixedScoring(_Intervened, MixedScoring):  # type: ignore[misc]  # as
     ) -> GainSource:
         """Return a source that shares the sums over all rows, or one for each set of rows if that could lose digits."""
         options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree, "deadline": deadline}
-        source = self._share_sums(n_jobs=n_jobs, **options)
-        if source is None:
-            grouped = GroupedScoring(self.plain, self.whole, self.interventions, self._weights)
-            source = grouped.gains(n_jobs=n_jobs, **options)
-        return source
+        shared = self._share_sums(n_jobs=n_jobs, **options)
+        if shared is not None:
+            return shared
+        grouped = GroupedScoring(self.plain, self.whole, self.interventions, self._weights)
+        return grouped.gains(n_jobs=n_jobs, **options)
 
     def _share_sums(self, **options: Any) -> PartialGains | None:
         interventions, weights, table = self.interventions, self.weights, self.mixed.table
         if weights is not None and table is not None:
-            if combine_weights(table, None, weights)[1] is not None:
+            counts = to_repetitions(weights)
+            if counts is None or combine_weights(table, None, weights)[1] is not None:
                 return None
-            interventions = interventions.repeat(to_repetitions(weights))
+            interventions = interventions.repeat(counts)
         if self.summary.collinearity is not None or not len(self.masks):
             return None
         masks, group_of = interventions.row_groups

@@ -115,15 +115,15 @@ class PartialSums(MixedSums):
         states = tuple(sums.members.tolist())
         return self._subtract(lambda rows: rows.moments(states, floats), _FIRST)
 
-    def _subtract(self, add: Callable[[MixedSums], np.ndarray], count: tuple) -> np.ndarray:
+    def _subtract(self, add: Callable[[MixedSums], Any], count: tuple) -> np.ndarray:
         """Return sums over the kept rows from two results of `add`, which have the counts at `count`."""
-        whole = add(self.whole)
-        rest = whole - add(self.left)
+        whole = np.asarray(add(self.whole))
+        rest = np.asarray(whole - add(self.left))
         few = rest[count] < LEAST_SHARE * whole[count]
         if few.any():
             empty = few & (rest[count] <= 1e-12 * whole[count])  # real weights
             if (few & ~empty).any():
-                return add(self.exact_sums)
+                return np.asarray(add(self.exact_sums))
             rest[empty] = 0.0
         return rest
 
