@@ -20,8 +20,8 @@ def get_graph(source: Any) -> Any:
 def get_series_graph(source: Any) -> Any:
     """Return the graph of a fitted learner or of a model of time series, and anything else as it is."""
     source = get_graph(source)
-    # other models are graphs themselves
-    is_series_model = hasattr(source, "to_networkx") and not hasattr(source, "nodes")
+    # models of other data are graphs themselves
+    is_series_model = hasattr(source, "to_networkx") and (not hasattr(source, "nodes") or hasattr(source, "forecast"))
     return source.to_networkx() if is_series_model else source
 
 

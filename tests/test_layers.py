@@ -204,7 +204,7 @@ def test_folders_are_small():
         ("pgmx.search.dag.state", "import pgmpy"),
         ("pgmx.search.dag.state", "def f():\n    from pgmpy.base import DAG"),
         ("pgmx.metrics.graphs", "from pgmpy.base import DAG"),
-        ("pgmx.plotting.draw", "import matplotlib.pyplot as plt"),
+        ("pgmx.plotting.graphs.draw", "import matplotlib.pyplot as plt"),
         ("pgmx.scores.discrete.bic", "import pandas as pd"),
         ("pgmx.estimators.bayesian.hill_climb", "class A:\n    def f(self):\n        import pandas"),
         ("pgmx.estimators.bayesian.hill_climb", "from pgmpy.estimators import StructureEstimator"),

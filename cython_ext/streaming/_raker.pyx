@@ -2,7 +2,7 @@
 
 Problem: predict y_t from x_t by f(x) = sum_j h_j sum_p w_jp theta_jp' z_p(x), then learn it. z_p are the sines and
 cosines of the frequencies of kernel p, for a linear kernel x / sqrt(d), for a polynomial products of Fourier transforms
-of count sketches; j are experts of different step sizes, one for Raker.
+of the first q of the count sketches of all polynomials; j are experts of different step sizes, one for Raker.
 Algorithm, for each output k and row t:
     f_jp = theta_jp' z_p,  f_j = sum_p w_jp f_jp,  f = sum_j h_j f_j                              (3.14), (3.33)
     theta_jp <- (1 - 2 s_j penalty) theta_jp - s_j c'(f_jp, y) z_p                                  (3.19)
@@ -120,7 +120,7 @@ cdef void compute_features(
 ) noexcept nogil:
     """Write the features (n_rows, P, length) and the shares (n_rows, P) of the step size, 1 / max(1, |z|^2)."""
     cdef double scale = n_components ** -0.5, root
-    cdef Py_ssize_t r, p, i, n_waves = 0, first, wave, sketch, n_columns = d
+    cdef Py_ssize_t r, p, i, n_waves = 0, first, wave, n_columns = d
     cdef double* sines = angles + BLOCK * width
     cdef double* cosines = sines + width
     cdef double* z
@@ -135,7 +135,7 @@ cdef void compute_features(
     for r in range(n_rows):
         angle = angles + r * width
         pgmx_sincos(angle, sines, cosines, first)
-        wave, sketch = 0, first
+        wave = 0
         for p in range(n_kernels):
             z = features + (r * n_kernels + p) * length
             if kinds == NULL or kinds[p] == 0:
@@ -149,9 +149,8 @@ cdef void compute_features(
                     z[i] = rows[r * d + i] * root
                 i = n_columns
             else:
-                multiply_sketches(angle + sketch, kinds[p], n_components, z)
+                multiply_sketches(angle + first, kinds[p], n_components, z)
                 i = 2 * n_components
-                sketch += i * kinds[p]
             for i in range(i, length):
                 z[i] = 0.0
             shares[r * n_kernels + p] = 1.0

@@ -46,12 +46,12 @@ PGMX_LEVEL_TARGET PGMX_INLINE void PGMX_TILE_OF(const double *x, ptrdiff_t d, co
 PGMX_LEVEL_TARGET PGMX_UNUSED static void PGMX_NAME(pgmx_project, PGMX_SUFFIX)(const double *x, ptrdiff_t n_rows,
                                                                                ptrdiff_t d, const double *v,
                                                                                ptrdiff_t width, double *a) {
-    ptrdiff_t r = 0;
-    for (; r + PGMX_ROWS <= n_rows; r += PGMX_ROWS)
-        for (ptrdiff_t i = 0; i < width; i += PGMX_TILE)
+    for (ptrdiff_t i = 0; i < width; i += PGMX_TILE) { /* a tile stays in the cache while the rows pass */
+        ptrdiff_t r = 0;
+        for (; r + PGMX_ROWS <= n_rows; r += PGMX_ROWS)
             PGMX_TILE_OF(x + r * d, d, v + i, width, a + r * width + i, PGMX_ROWS);
-    for (; r < n_rows; r++)
-        for (ptrdiff_t i = 0; i < width; i += PGMX_TILE) PGMX_TILE_OF(x + r * d, d, v + i, width, a + r * width + i, 1);
+        for (; r < n_rows; r++) PGMX_TILE_OF(x + r * d, d, v + i, width, a + r * width + i, 1);
+    }
 }
 
 PGMX_LEVEL_TARGET PGMX_UNUSED static double PGMX_NAME(pgmx_dot, PGMX_SUFFIX)(const double *a, const double *b,

@@ -243,7 +243,7 @@ def _open_experiments(path: Path, options: dict) -> tuple[Any, Any]:
     frame = open_frame(open_input(path, options))
     name = choose_column(options["interventions"], list(frame.names), "--interventions")
     cells, rows = split_column(frame, name, "--interventions")
-    interventions = read_interventions(cells, rows.names, name)
+    interventions = read_interventions(*cells, rows.names, name)
     if options["missing"] == "drop" and rows.missing_columns():
         keep = rows.complete_mask()
         interventions, rows = interventions.take(keep), rows.enough_complete_rows()

@@ -1,6 +1,6 @@
 """The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,6 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
 from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_discrete_columns
-from pgmx.data.distributed.tables import DistributedNumericTable, is_remote
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.files.readers import (
@@ -30,6 +29,7 @@ from pgmx.data.files.readers import (
 from pgmx.data.frame import CODED_ALREADY, Frame, open_chunk, open_columns, open_rows
 from pgmx.data.numeric import NUMERIC_MISSING, NumericTable, make_numeric_table, read_numeric_table
 from pgmx.data.table import DiscreteTable
+from pgmx.data.weights import number_cells
 
 #: Kinds of opened tables, see `_open`.
 Kind = Literal["discrete", "numeric", "columns", "any"]
@@ -366,16 +366,15 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     return _open(X, "columns", na_values=na_values)
 
 
-def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, Any]:
-    """Return the cells of a column of opened data, and the data without it; `option` is what names the column."""
+def split_column(opened: Any, name: Hashable, option: str) -> tuple[tuple[np.ndarray, list], Any]:
+    """Return a column of opened data as `number_cells` does, and the data without it; `option` names the column."""
     names = list(opened.names)
     if name not in names:
         raise ValueError(f"{option}={name!r} is not a column of the data: {join_names(names)}")
     at = names.index(name)
     others = names[:at] + names[at + 1 :]
     if isinstance(opened, Frame):
-        cells = opened.columns[at]
-        return (cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)), opened.take_columns(others)
+        return number_cells(opened.columns[at]), opened.take_columns(others)
     if not isinstance(opened, DiscreteTable) or opened.is_remote:
         raise ValueError(
             f"{option}={name!r} names a column, but workers hold the rows: give fit(X, {option}=frame), a frame of "
@@ -388,7 +387,7 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, An
     states_of_rest = tuple(opened.states[v] for v in np.flatnonzero(kept))
     codes = np.ascontiguousarray(opened.codes[kept])
     rest = DiscreteTable._from_parts(tuple(others), states_of_rest, codes, opened.missing_codes[kept])
-    return [states[code] for code in opened.codes[at].tolist()], rest
+    return (opened.codes[at], states), rest
 
 
 # ---- data for scores ----
@@ -396,12 +395,12 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[Iterable, An
 
 def open_for_scores(
     X: Any, kind: Kind = "any", *, discrete_columns: Sequence[Hashable] | None = None, **options: Any
-) -> DiscreteTable | Frame | DistributedNumericTable:
-    """Open data as `open_any` or `open_frame` does ("any", "columns"); return a distributed numeric table as it is.
+) -> Any:
+    """Open data as `open_any` or `open_frame` does; return a numeric table that is distributed or has views as it is.
 
     Scores of continuous columns need only sums over its rows. The table has no columns that could be declared discrete.
     """
-    if not (is_remote(X) and isinstance(X, NumericTable)):
+    if not (isinstance(X, NumericTable) and (X.is_remote or X.has_views)):
         return _open(X, kind, discrete_columns=discrete_columns, **options)
     names = check_discrete_columns(discrete_columns, X.names)
     if names:

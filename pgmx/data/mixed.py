@@ -39,6 +39,11 @@ class MixedTable:
         return [name for name, is_continuous in zip(self.columns, self.is_continuous, strict=True) if is_continuous]
 
     @property
+    def float_columns(self) -> list[Hashable]:
+        """Names of the continuous columns, as of a frame."""
+        return self.continuous_columns
+
+    @property
     def positions(self) -> np.ndarray:
         """Position of each column among the continuous or among the discrete columns; int64."""
         return np.where(self.is_continuous, np.cumsum(self.is_continuous), np.cumsum(~self.is_continuous)) - 1
@@ -90,12 +95,17 @@ def _list_seen_states(codes: np.ndarray, n_states: int) -> np.ndarray:
 
 
 def read_mixed(
-    data: Frame | DiscreteTable, *, state_names: Mapping[Hashable, Sequence] | None = None, missing: str = "error"
+    data: Frame | DiscreteTable | MixedTable,
+    *,
+    state_names: Mapping[Hashable, Sequence] | None = None,
+    missing: str = "error",
 ) -> MixedTable:
     """Return the columns of a table as continuous and discrete; missing values are an error, or drop their rows.
 
     Infinite values, and values that cannot be states, are errors that name the columns.
     """
+    if isinstance(data, MixedTable):
+        return data
     if isinstance(data, DiscreteTable):
         return MixedTable(data.columns, np.zeros(data.n_variables, bool), np.empty((0, data.n_rows)), data)
     check_missing_option(missing, ("error", "drop"), " for a table with continuous columns")

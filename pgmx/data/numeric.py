@@ -98,6 +98,9 @@ class NumericTable:
     #: Whether the rows are on the workers of a cluster, so that a question about them costs a message.
     is_remote = False
 
+    #: Whether the columns are views of fewer columns; then the rows are made one chunk at a time.
+    has_views = False
+
     def __init__(
         self,
         names: Iterable[Hashable],

@@ -1,7 +1,8 @@
 """Which rows count, and how often: checked weights of rows, and the rows in which variables were set."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from pgmx.data.table import DiscreteTable
 MOST_REPETITIONS = 4
 
 #: Rows of booleans up to which a dictionary numbers them faster than a hash table of words.
-FEW_ROWS = 1000
+FEW_ROWS = 200
+
+BITS = np.arange(8, dtype=np.uint8)[:, None]
+
+#: The rows of each set of variables are packed once if there are at most this number of sets.
+MOST_PLANES = 256
 
 
 def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | None:
@@ -109,8 +115,9 @@ class Interventions:
         """Return the interventions of the table in which row i occurs ``counts[i]`` times."""
         return self.from_sets(self.targets, np.repeat(self.set_of_row, counts))
 
-    def group_children(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets of rows that families count, as masks of sets, bool (m, K), and the mask of each variable.
+    @cached_property
+    def row_groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sets of rows that families count, as masks of sets, bool (m, K), and the mask of each variable.
 
         The latter are int64 (n,), -1 for all rows. A variable that was set in every row counts all rows as well: its
         distribution is that of the experiments.
@@ -120,6 +127,25 @@ class Interventions:
         partial = counted.any(axis=1) & ~counted.all(axis=1)
         group_of[partial], first = _number_rows(counted[partial])
         return counted[partial][first], group_of
+
+    def pack_rows(self, masks: np.ndarray) -> np.ndarray:
+        """Return sets of rows as bit planes, uint64 (m, words), given as masks of sets, bool (m, K).
+
+        Row i is bit i % 64 of word i // 64, and the number of words is a multiple of 8.
+        """
+        planes = np.zeros((len(masks), -(-self.n_rows // 512) * 64), dtype=np.uint8)
+        used = planes[:, : -(-self.n_rows // 8)]
+        if len(self.targets) > MOST_PLANES:
+            for plane, mask in zip(used, masks, strict=True):
+                plane[:] = np.packbits(mask[self.set_of_row], bitorder="little")
+        else:
+            set_of_row = self.set_of_row.astype(np.uint8)
+            of_sets = [np.packbits(set_of_row == k, bitorder="little") for k in range(len(self.targets))]
+            leaves_few = 2 * np.count_nonzero(masks, axis=1) > masks.shape[1]
+            for m, k in np.argwhere(masks ^ leaves_few[:, None]).tolist():
+                used[m] |= of_sets[k]
+            used[leaves_few] ^= np.packbits(np.ones(self.n_rows, dtype=bool), bitorder="little")
+        return planes.view("<u8").astype(np.uint64, copy=False)
 
     @property
     def groups(self) -> np.ndarray:
@@ -134,33 +160,46 @@ class Interventions:
         return [tuple(np.flatnonzero(chosen).tolist()) for chosen in self.targets]
 
 
-def read_interventions(cells: Iterable, names: Sequence, column: Hashable) -> Interventions:
-    """Read the cells of a column, each with the names of the variables that were set in its row.
+def number_cells(column: Any) -> tuple[np.ndarray, list]:
+    """Return a code for each cell of a column, equal for equal cells, and the cells in the order of the codes.
+
+    Missing values have the code -1, that of a last cell None.
+    """
+    values = column.to_pandas().array if hasattr(column, "to_pandas") else column
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError:  # lists, which have no hash
+        known: dict[Any, int] = {}
+        keys = [cell if isinstance(cell, Hashable) else tuple(cell) for cell in values]
+        codes, distinct = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp), known
+    return codes, [*distinct, None]
+
+
+def read_interventions(codes: np.ndarray, cells: Sequence, names: Sequence, column: Hashable) -> Interventions:
+    """Read a column with the names of the variables that were set in each row; `codes` are positions in `cells`.
 
     A cell is a name, several (a list, tuple or set of names, or a string that separates them by commas), or missing or
     empty if no variable was set. Raise ValueError for names that are not among `names`.
     """
     ids, texts = {name: v for v, name in enumerate(names)}, {str(name): v for v, name in enumerate(names)}
-    numbers: dict[tuple[int, ...], int] = {}
-    known: dict[Any, int] = {}
+    sets: dict[tuple[int, ...], int] = {}
     unknown: dict[Any, None] = {}
-    set_of_row = []
-    for cell in cells:
-        key = cell if isinstance(cell, Hashable) else tuple(cell)
-        if key not in known:
-            chosen = _find_variables(cell, ids, texts, unknown)
-            known[key] = numbers.setdefault(chosen, len(numbers))
-        set_of_row.append(known[key])
+    occurs = np.zeros(len(cells), dtype=bool)
+    occurs[codes] = True
+    set_of_cell = np.zeros(len(cells), dtype=np.intp)
+    for number in np.flatnonzero(occurs).tolist():
+        chosen = _find_variables(cells[number], ids, texts, unknown)
+        set_of_cell[number] = sets.setdefault(chosen, len(sets))
     if unknown:
         raise ValueError(
             f"column {column!r} of interventions names {join_names(unknown)}, but the variables are "
             f"{join_names(names)}: write names of columns, several separated by commas, and leave the cell empty if "
             "no variable was set"
         )
-    targets = np.zeros((len(numbers), len(names)), dtype=bool)
-    for chosen, k in numbers.items():
+    targets = np.zeros((len(sets), len(names)), dtype=bool)
+    for chosen, k in sets.items():
         targets[k, list(chosen)] = True
-    return Interventions.from_sets(targets, np.array(set_of_row, dtype=np.intp))
+    return Interventions.from_sets(targets, set_of_cell[codes])
 
 
 def _find_variables(
@@ -204,13 +243,15 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
                 f"interventions has the column(s) {join_names(unknown)}, but the variables are {join_names(names)}: "
                 "give a column for each variable that was set"
             )
-        wrong = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if dtype.kind != "b"]
-        if wrong:
-            raise ValueError(
-                f"interventions must hold booleans, but column(s) {join_names(wrong)} hold {frame[wrong[0]].dtype}: "
-                "convert them with astype(bool)"
-            )
-        cells = frame.to_numpy(dtype=bool)
+        cells = frame.to_numpy()
+        if cells.dtype != bool:  # the types of the columns are slow to list
+            wrong = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if dtype.kind != "b"]
+            if wrong:
+                raise ValueError(
+                    f"interventions must hold booleans, but column(s) {join_names(wrong)} hold "
+                    f"{frame[wrong[0]].dtype}: convert them with astype(bool)"
+                )
+            cells = frame.to_numpy(dtype=bool)
     else:
         columns, cells = list(names), np.asarray(frame)
         if cells.dtype != bool:
@@ -231,18 +272,30 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
 
 
 def _number_rows(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for each row of booleans, equal for equal rows, and a row with each number."""
-    packed = np.packbits(cells, axis=1)
+    """Return a number for each row of booleans, equal for equal rows, and the first row with each number."""
     if len(cells) <= FEW_ROWS:
         known: dict[bytes, int] = {}
+        packed = np.packbits(cells, axis=1)
         numbers = np.array([known.setdefault(row.tobytes(), len(known)) for row in packed], dtype=np.intp)
     else:
-        words = np.zeros((len(packed), max(-(-packed.shape[1] // 8), 1) * 8), dtype=np.uint8)
-        words[:, : packed.shape[1]] = packed
         numbers = np.zeros(len(cells), dtype=np.intp)
-        for word in words.view(np.uint64).T:
+        for word in _pack_words(cells).T:
             codes, found = pd.factorize(word)
             numbers = codes if not numbers.any() else pd.factorize(numbers * np.int64(len(found)) + codes)[0]
     first = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.intp)
     first[numbers[::-1]] = np.arange(len(cells))[::-1]
     return numbers, first
+
+
+def _pack_words(cells: np.ndarray) -> np.ndarray:
+    """Return the rows of booleans (N, n) as uint64 (N, words), each bit a value."""
+    n_bytes = -(-cells.shape[1] // 8)
+    words = np.zeros((len(cells), -(-n_bytes // 8)), dtype=np.uint64)
+    packed = words.view(np.uint8)
+    if not cells.flags.f_contiguous:
+        packed[:, :n_bytes] = np.packbits(cells, axis=1)
+        return words
+    for k in range(n_bytes):  # columns of a frame are contiguous, and packbits along rows is slow for them
+        columns = cells.T[8 * k : 8 * k + 8].view(np.uint8)
+        packed[:, k] = np.bitwise_or.reduce(columns << BITS[: len(columns)], axis=0)
+    return words

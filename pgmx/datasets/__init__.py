@@ -8,7 +8,8 @@
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; ``simulate`` draws rows
 - `structural`: series with nonlinear influences, and responses to random inputs
 - `changing`: streams with drifting target functions, and series whose input powers switch between windows
-- `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
+- `time_series`: coefficients of sparse linear dynamical systems, their transitions, and hourly counts on a grid
+- `events`: events with coordinates and times, counted in the cells of a grid and the steps of time
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from pgmx.datasets.changing import (
     kronecker_coefficients,
     switching_series,
 )
+from pgmx.datasets.events import GriddedEvents, grid_events
 from pgmx.datasets.examples import Example, list_examples, load_example
 from pgmx.datasets.gaussian import (
     gaussian_chain_network,
@@ -38,23 +40,26 @@ from pgmx.datasets.markov import (
 from pgmx.datasets.reservoirs import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
 from pgmx.datasets.structural import KernelResponses, StructuralSeries, kernel_responses, structural_series
-from pgmx.datasets.time_series import gridded_counts, sparse_system
+from pgmx.datasets.time_series import SystemTransitions, gridded_counts, sparse_system, system_transitions
 from pgmx.lookup import import_on_demand
 
 __all__ = [
     "DriftingStream",
     "Example",
+    "GriddedEvents",
     "KernelResponses",
     "NetworkSize",
     "ReservoirRanks",
     "StructuralSeries",
     "SwitchingSeries",
+    "SystemTransitions",
     "chain_network",
     "drifting_stream",
     "gaussian_chain_network",
     "gaussian_hub_network",
     "gaussian_preferential_attachment_network",
     "gaussian_random_network",
+    "grid_events",
     "grid_network",
     "gridded_counts",
     "kernel_responses",
@@ -71,6 +76,7 @@ __all__ = [
     "sparse_system",
     "structural_series",
     "switching_series",
+    "system_transitions",
     "tree_network",
 ]
 

@@ -1,19 +1,19 @@
-"""Linear dynamical systems to learn from, and hourly counts on a grid."""
+"""Linear dynamical systems to learn from, their transitions, and hourly counts on a grid."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import check_natural, is_number
+from pgmx.checks import as_reals, check_natural, is_number
 from pgmx.datasets.random_graphs import make_generator
 
 if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_array
 
-KINDS = ("random", "block", "hub", "small-world")
+KINDS = ("random", "block", "hub", "small-world", "uniform")
 #: Share of the links of a small world that lead to a random node.
 REWIRED = 0.1
 #: Nodes per hub, and the size of a block divided by the number of parents.
@@ -29,8 +29,8 @@ def sparse_system(
 
     .. math:: x_t = A x_{t-1} + e_t, \qquad \rho(A) = \text{radius}
 
-    Every node has `degree` parents. Coefficients have random signs and absolute values uniform between 1/2 and 1. Then
-    all of them are scaled by one factor to the given spectral radius.
+    Every node has `degree` parents (for "uniform" on average). Coefficients have random signs and absolute values
+    uniform between 1/2 and 1. Then all of them are scaled by one factor to the given spectral radius.
 
     Parameters
     ----------
@@ -40,10 +40,11 @@ def sparse_system(
         Number of parents per node, at most n; a node may be its own parent.
     radius : float, default=0.9
         Spectral radius ρ of A, above 0; the system is stable below 1.
-    kind : {"random", "block", "hub", "small-world"}, default="random"
+    kind : {"random", "block", "hub", "small-world", "uniform"}, default="random"
         Choice of the parents. "random": from all nodes. "block": in each block of 5 `degree` nodes, `degree` nodes are
         the parents of all nodes of the block. "hub": from the first n / 20 nodes (at least `degree`). "small-world":
-        the node itself and its predecessors on a ring; a tenth of these links are rewired at random.
+        the node itself and its predecessors on a ring; a tenth of these links are rewired at random. "uniform": the
+        n `degree` coefficients have uniformly distributed positions, a density of `degree` / n.
     random_state : int or None, default=0
         A non-negative seed; None uses fresh entropy.
 
@@ -67,6 +68,7 @@ def sparse_system(
     References
     ----------
     .. [1] Watts, D. J. and Strogatz, S. H. (1998). Collective dynamics of 'small-world' networks. Nature 393, 440-442.
+    .. [2] Chaabene, W. (2017). Thesis, Virginia Tech, section 2.3.1 ("uniform").
 
     Examples
     --------
@@ -89,13 +91,116 @@ def sparse_system(
     from pgmx.models.time_series.companion import compute_spectral_radius
 
     rng = make_generator(random_state)
-    parents = np.sort(_draw_parents(n, degree, kind, rng), axis=1)
+    if kind == "uniform":
+        targets, parents = np.divmod(np.sort(rng.choice(n * n, n * degree, replace=False)), n)
+        starts = np.searchsorted(targets, np.arange(n + 1))
+    else:
+        parents = np.sort(_draw_parents(n, degree, kind, rng), axis=1)
+        starts = np.arange(0, n * degree + 1, degree)
     sizes = rng.uniform(0.5, 1.0, parents.size) * rng.choice([-1.0, 1.0], parents.size)
-    coef = csr_array((sizes, parents.ravel(), np.arange(0, n * degree + 1, degree)), shape=(n, n))
+    coef = csr_array((sizes, parents.ravel(), starts), shape=(n, n))
     computed, row_sum = compute_spectral_radius((coef,)), abs(coef).sum(axis=1).max()
     # If the radius is only rounding (a system without cycles), the row sum scales the coefficients instead.
     coef.data *= radius / (computed if computed > ROUNDING * row_sum else row_sum)
     return coef
+
+
+class SystemTransitions(NamedTuple):
+    """Training series of three rows, and test rows with the rows that follow them.
+
+    Parameters
+    ----------
+    train : pandas.DataFrame of shape (3 n_series, n + 1)
+        Columns "series" (0, 1, ...) and "x0", "x1", ...; for learners with ``groups="series"``.
+    test, targets : ndarray of float64, shape (n_test, n)
+        Standard normal rows, and the noise-free rows that follow them.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import system_transitions
+    >>> system_transitions([[0.5]], 4, n_test=2).train["series"].tolist()
+    [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    """
+
+    train: pd.DataFrame
+    test: np.ndarray
+    targets: np.ndarray
+
+
+def system_transitions(
+    coef: Any, n_series: int = 6250, *, noise: float = 0.0, n_test: int = 2000, random_state: int | None = 0
+) -> SystemTransitions:
+    r"""Draw transitions of a linear dynamical system from random states, with a level of noise.
+
+    .. math:: x_1 \sim N(0, I), \qquad x_{t+1} = A x_t + e_t, \qquad
+              e_t \sim N(0, \sigma^2 I), \qquad \sigma = \text{noise} \cdot \|A\|_F / \sqrt{n}
+
+    for the training series. Test rows have no noise. The training series have three rows, so that transitions of one
+    and of two steps can be learned.
+
+    Parameters
+    ----------
+    coef : array_like or sparse array of float, shape (n, n)
+        Coefficients A [target, source], for example of `sparse_system`.
+    n_series : int, default=6250
+        Number of training series, at least 1; each has two transitions.
+    noise : float, default=0.0
+        Level of the noise, at least 0: its standard deviation, divided by the root mean square of A x for standard
+        normal x, over all nodes.
+    n_test : int, default=2000
+        Number of test rows, at least 1.
+    random_state : int or None, default=0
+        A non-negative seed; None uses fresh entropy.
+
+    Returns
+    -------
+    SystemTransitions
+        The training series, the test rows and their targets.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the coefficients are not finite or not square, or a number is too small.
+
+    Notes
+    -----
+    The figures 2.3 to 2.5 of the source are for n = 100 and 1,000 coefficients:
+    ``sparse_system(100, 10, 1.0, "uniform")``. O(n) memory per row.
+
+    References
+    ----------
+    .. [1] Chaabene, W. (2017). Thesis, Virginia Tech, section 2.3.1 (data and metrics).
+
+    Examples
+    --------
+    >>> from pgmx.datasets import sparse_system, system_transitions
+    >>> from pgmx.estimators import DenseLDS
+    >>> from pgmx.metrics import prediction_error
+    >>> coef = sparse_system(10, 2, kind="uniform")
+    >>> train, test, targets = system_transitions(coef, 100, noise=0.5)
+    >>> learner = DenseLDS(groups="series").fit(train)
+    >>> round(prediction_error(learner, test, targets), 2)
+    0.12
+    """
+    import pandas as pd
+
+    n_series, n_test = check_natural(n_series, "n_series", 1), check_natural(n_test, "n_test", 1)
+    if not is_number(noise) or noise < 0:
+        raise ValueError(f"noise must be a number of at least 0, got {noise!r}")
+    matrix = as_reals(coef.toarray() if hasattr(coef, "toarray") else coef, "coef").astype(np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"coef must be square, got the shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise ValueError("coef must be finite")
+    rng, n = make_generator(random_state), len(matrix)
+    sigma = noise * np.sqrt((matrix**2).sum() / n)
+    rows = [rng.standard_normal((n_series, n))]
+    for _ in range(2):
+        rows.append(rows[-1] @ matrix.T + sigma * rng.standard_normal((n_series, n)))
+    train = pd.DataFrame(np.stack(rows, axis=1).reshape(-1, n), columns=[f"x{j}" for j in range(n)])
+    train.insert(0, "series", np.repeat(np.arange(n_series), 3))
+    test = rng.standard_normal((n_test, n))
+    return SystemTransitions(train, test, test @ matrix.T)
 
 
 def _draw_parents(n: int, degree: int, kind: str, rng: np.random.Generator) -> np.ndarray:

@@ -49,13 +49,15 @@ if TYPE_CHECKING:
     from pgmx.estimators.time_series.dense import DenseLDS as DenseLDS
     from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch as DynamicBayesianNetworkSearch
     from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
+    from pgmx.estimators.time_series.equations.learner import IdentifiabilityWarning as IdentifiabilityWarning
+    from pgmx.estimators.time_series.equations.sparse_tensor_sem import SparseTensorSEM as SparseTensorSEM
+    from pgmx.estimators.time_series.equations.tensor_sem import TensorSEM as TensorSEM
+    from pgmx.estimators.time_series.equations.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
     from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
     from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
-    from pgmx.estimators.time_series.structural_equations import IdentifiabilityWarning as IdentifiabilityWarning
     from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
     from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
-    from pgmx.estimators.time_series.tensor_sem import TensorSEM as TensorSEM
-    from pgmx.estimators.time_series.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
+    from pgmx.estimators.time_series.svarm.tracker import SVARMTracker as SVARMTracker
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",
@@ -77,7 +79,7 @@ _HOMES = {
     "GroupLassoMarkovNetwork": "pgmx.estimators.markov.group_lasso",
     "HillClimbSearch": "pgmx.estimators.bayesian.hill_climb",
     "HybridSearch": "pgmx.estimators.constraint_based.hybrid",
-    "IdentifiabilityWarning": "pgmx.estimators.time_series.structural_equations",
+    "IdentifiabilityWarning": "pgmx.estimators.time_series.equations.learner",
     "KernelSVARM": "pgmx.estimators.time_series.svarm.kernel_svarm",
     "LearningCost": "pgmx.estimators.cost",
     "LinearSVARM": "pgmx.estimators.time_series.svarm.linear_svarm",
@@ -86,17 +88,19 @@ _HOMES = {
     "NeighborhoodLasso": "pgmx.estimators.gaussian.neighborhood_lasso",
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
+    "SVARMTracker": "pgmx.estimators.time_series.svarm.tracker",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
     "FCI": "pgmx.estimators.constraint_based.fci",
     "PC": "pgmx.estimators.constraint_based.pc",
     "RFCI": "pgmx.estimators.constraint_based.fci",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
+    "SparseTensorSEM": "pgmx.estimators.time_series.equations.sparse_tensor_sem",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
     "StructurePosterior": "pgmx.estimators.bayesian.posterior",
-    "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
-    "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
+    "TensorSEM": "pgmx.estimators.time_series.equations.tensor_sem",
+    "TensorSEMTracker": "pgmx.estimators.time_series.equations.tensor_sem_tracker",
 }
 
 if not TYPE_CHECKING:

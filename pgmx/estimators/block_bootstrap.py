@@ -18,6 +18,8 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, 
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.dynamic.resampler import DynamicResampler, measure_blocks
 from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch
+from pgmx.estimators.time_series.equations.learner import WindowsLearner
+from pgmx.estimators.time_series.equations.resampler import EquationsResampler
 from pgmx.estimators.time_series.learner import clone_silent, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
@@ -112,6 +114,25 @@ class _StructuralTask:
         return sums
 
 
+class _WindowsTask:
+    """Task of a worker: sums over some resamples of the windows of structural equations."""
+
+    def __init__(self, resampler: EquationsResampler, seed: int, n_resamples: int) -> None:
+        self._resampler, self._seed, self._n_resamples = resampler, seed, n_resamples
+
+    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
+        """Return the sums of coefficients over the resamples of a task."""
+        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
+        sums = EdgeSums.zeros((1, *arrays.products.shape[1:]), len(numbers))
+        with one_blas_thread():
+            for n_before, resample in enumerate(numbers):
+                edges, values = self._resampler.solve(arrays, self._seed, resample)
+                if n_before and is_past(inf):  # its solver may have been interrupted
+                    return sums._replace(n_resamples=n_before)
+                sums.add(0, edges, values)
+        return sums
+
+
 class _DynamicTask:
     """Task of a worker: sums over some resamples of the rows of a dynamic Bayesian network."""
 
@@ -143,12 +164,14 @@ class BlockBootstrap(BaseStructureLearner):
 
     Parameters
     ----------
-    estimator : learner of linear dynamical systems, SVARM or DynamicBayesianNetworkSearch, default=None
+    estimator : learner of time series, default=None
+        A linear dynamical system, LinearSVARM, KernelSVARM, TensorSEM, SparseTensorSEM or DynamicBayesianNetworkSearch.
         The learner with its options. It is cloned and never changed. The default is ``DenseLDS()``, which has all
         edges, so only its standard errors are useful. For KernelSVARM and dynamic Bayesian networks, strengths replace
         coefficients. A penalty not given by the options is chosen on each resample.
     block_length : int, default=None
-        Rows per block. None means the cube root of the number of predicted rows, rounded up.
+        Rows per block. None means the cube root of the number of predicted rows (of the shortest window for structural
+        equations), rounded up.
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
@@ -176,7 +199,8 @@ class BlockBootstrap(BaseStructureLearner):
     strengths_ : DataFrame
         ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge of at least one resample, strongest first.
         ``strength`` is the share of the resamples with the edge. A pair at lag 0 has one row, in its more frequent
-        direction. ``direction`` is the share of this direction among the resamples that join the pair.
+        direction; for structural equations, which may have both, one for each. ``direction`` is the share of this
+        direction among the edges of the pair.
     estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
@@ -205,7 +229,9 @@ class BlockBootstrap(BaseStructureLearner):
     For linear dynamical systems, the cross-products of each block are computed once and summed for each resample. There
     is no second pass over the data, and the series are standardised once, by all rows. Memory: 8 (P² + P n + n²) bytes
     per block for P = L n predictors. For structural vector autoregressions, the columns of all kernels are computed
-    once, from all rows. Each resample draws rows of them and centres them again. Blocks should be longer than the time
+    once, from all rows. Each resample draws rows of them and centres them again. For structural
+    equations with ``exogenous="blind"`` each window draws as many blocks of its own as it has, and the resample starts
+    at the estimate from all rows. Blocks should be longer than the time
     over which the noise is correlated.
 
     References
@@ -227,7 +253,7 @@ class BlockBootstrap(BaseStructureLearner):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [LDSLearner, SVARMLearner, DynamicBayesianNetworkSearch, None],
+        "estimator": [LDSLearner, SVARMLearner, WindowsLearner, DynamicBayesianNetworkSearch, None],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -242,7 +268,7 @@ class BlockBootstrap(BaseStructureLearner):
     edge_probability_: np.ndarray
     coef_mean_: np.ndarray
     standard_errors_: np.ndarray
-    estimator_: LDSLearner | SVARMLearner | DynamicBayesianNetworkSearch
+    estimator_: LDSLearner | SVARMLearner | WindowsLearner | DynamicBayesianNetworkSearch
     block_length_: int
     n_blocks_: int
     n_resamples_: int
@@ -251,7 +277,7 @@ class BlockBootstrap(BaseStructureLearner):
 
     def __init__(
         self,
-        estimator: LDSLearner | SVARMLearner | DynamicBayesianNetworkSearch | None = None,
+        estimator: LDSLearner | SVARMLearner | WindowsLearner | DynamicBayesianNetworkSearch | None = None,
         *,
         block_length: int | None = None,
         n_resamples: int = 100,
@@ -296,6 +322,11 @@ class BlockBootstrap(BaseStructureLearner):
                 "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
                 "solver='gram', or SparsityEnforcingLDS"
             )
+        if isinstance(learner, WindowsLearner) and learner.exogenous != "blind":
+            raise ValueError(
+                f"BlockBootstrap has no powers of the inputs, got exogenous={learner.exogenous!r}: give "
+                "exogenous='blind'"
+            )
         return learner._open_panel(X)
 
     def _make_learner(self) -> Any:
@@ -321,6 +352,11 @@ class BlockBootstrap(BaseStructureLearner):
                 if isinstance(learner, SVARMLearner):
                     learn_or_raise(learner, opened)
                     self._resample_rows(opened, clone_silent(learner), run)
+                    self.estimator_, self._results = learner, {}
+                    return run
+                if isinstance(learner, WindowsLearner):
+                    learn_or_raise(learner, opened)
+                    self._resample_windows(opened, learner, run)
                     self.estimator_, self._results = learner, {}
                     return run
                 with one_blas_thread():
@@ -384,6 +420,17 @@ class BlockBootstrap(BaseStructureLearner):
             units = learner.scales_[:, None] / learner.scales_
         task = _StructuralTask(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
         self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
+
+    def _resample_windows(self, panel: Panel, fitted: WindowsLearner, run: Run) -> None:
+        """Run the resamples of structural equations, which draw blocks within each window."""
+        length = self._choose_length(int(fitted.window_lengths_.min()))
+        learner = clone_silent(fitted)
+        learner._scales, learner._required, learner.coef_ = fitted._scales, fitted._required, fitted.coef_
+        resampler, arrays = EquationsResampler.from_panel(learner, panel, length)
+        self._check_n_blocks(len(arrays.sizes), int(arrays.sizes.sum()))
+        task = _WindowsTask(resampler, self._draw_seed(), self.n_resamples)
+        units = fitted._scales[:, None] / fitted._scales
+        self._set_results(self._run_tasks(task, arrays, run), units, first=0)
 
     def _resample_scores(self, series: LaggedSeries, fitted: DynamicBayesianNetworkSearch, run: Run) -> None:
         """Run the resamples of a dynamic Bayesian network, which count rows several times or not at all."""
@@ -457,6 +504,11 @@ class BlockBootstrap(BaseStructureLearner):
             return self._join_edges(learner, confidence, weights)
         if isinstance(learner, LDSLearner):
             return learner._graph_coefficients(weights, confidence=confidence)
+        if isinstance(learner, WindowsLearner):
+            strengths = np.abs(weights) * learner._scales / learner._scales[:, None]
+            return TimeSeriesGraph.from_coefficients(
+                self.variables_, list(weights), strengths=list(strengths), confidence=confidence
+            )
         options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
         if not isinstance(learner, LinearSVARM):  # its strengths replace coefficients
             return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
@@ -483,7 +535,8 @@ class BlockBootstrap(BaseStructureLearner):
 
     def _make_strengths(self) -> "pd.DataFrame":
         undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
-        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected)
+        feedback = isinstance(self.estimator_, WindowsLearner)
+        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected, feedback)
 
     @property
     def graph_(self) -> TimeSeriesGraph:

@@ -20,6 +20,7 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_
 from pgmx.estimators.bayesian.dag_learner import (
     InputTable,
     InterventionLearner,
+    InterventionScorer,
     NetworkResults,
     read_parameter_prior,
 )
@@ -53,7 +54,7 @@ _KINDS = {"dag": (True, False), "pdag": (True, True), "graph": (False, True)}
 Graph = tuple[str, Marks]
 
 
-class BootstrapStructure(InterventionLearner, NetworkResults):
+class BootstrapStructure(InterventionScorer):
     r"""Edge confidence by bootstrap: a learner is run on resamples of the rows, and the graphs are compared.
 
     Resample b draws N of the N rows with replacement and gives a graph :math:`G_b`. The strength of a pair and the

@@ -20,9 +20,11 @@ from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import ContinuousLearner, GaussianLearner, WrappingLearner
 from pgmx.estimators.paths import extend_penalties, space_penalties
+from pgmx.estimators.time_series.equations.sparse_problem import EquationsPathSolver
+from pgmx.estimators.time_series.equations.sparse_tensor_sem import SparseTensorSEM
 from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
-from pgmx.estimators.time_series.series_path import SeriesPath, SeriesPathSolver, solve_series_path
+from pgmx.estimators.time_series.series_path import PathSolver, SeriesPath, SeriesPathSolver, solve_series_path
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner, SVARMPath
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
@@ -46,7 +48,7 @@ class SelectedGraph(WrappingLearner):
     ----------
     estimator : learner, default=None
         GraphicalLasso (default), CLIME, NeighborhoodLasso, or Nonparanormal around one of them; for time series
-        SparsityInducingLDS, LinearSVARM or KernelSVARM. Its `lam` and `lam_ratio` are not used.
+        SparsityInducingLDS, SparseTensorSEM, LinearSVARM or KernelSVARM. Its `lam` and `lam_ratio` are not used.
     selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
         The criterion. ``"aic"`` and ``"bic"`` are for structural vector autoregressions only, ``"stars"`` is not for
         time series, and ``"ebic"`` is not for structural vector autoregressions. See the notes.
@@ -150,8 +152,10 @@ class SelectedGraph(WrappingLearner):
     For time series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma \ln P)` with least squares
     given the edges. ``"cv"`` is the error of forecasts by one row after each of `n_folds` origins, learned from all
     rows before the origin. The forecast of a structural vector autoregression with instantaneous relations also uses
-    the present values of the other series, and its penalty is rescaled to the number of rows. For ``"aic"`` and
-    ``"bic"`` see the method `select` of structural vector autoregressions.
+    the present values of the other series, and its penalty is rescaled to the number of rows. For SparseTensorSEM
+    ``"ebic"`` is :math:`-2 T \ell + |E| (\ln T + 2 \gamma \ln(N - 1))` with the maximum of the likelihood given the
+    edges, and ``"cv"`` is minus the log-likelihood per row of held-out windows: a fold has every n_folds-th window. For
+    ``"aic"`` and ``"bic"`` see the method `select` of structural vector autoregressions.
 
     With `early_stopping` the path ends at the following penalty. ``"ebic"``: the criterion has risen three times in a
     row, and the graph has more than four times the edges of the best graph. ``"cv"``: the loss rises and has been above
@@ -181,7 +185,7 @@ class SelectedGraph(WrappingLearner):
     path_: GaussianPath | SeriesPath | SVARMPath
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, None],
+        "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, SparseTensorSEM, None],
         "selection": [StrOptions({*CRITERIA, *SELECTIONS})],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -202,7 +206,7 @@ class SelectedGraph(WrappingLearner):
 
     def __init__(
         self,
-        estimator: ContinuousLearner | LDSLearner | SVARMLearner | None = None,
+        estimator: ContinuousLearner | LDSLearner | SVARMLearner | SparseTensorSEM | None = None,
         *,
         selection: Literal["ebic", "cv", "stars", "aic", "bic"] = "ebic",
         n_lams: int = 20,
@@ -258,7 +262,7 @@ class SelectedGraph(WrappingLearner):
             )
         if isinstance(learner, TimeSeriesLearner):
             # one panel for all orders, which are compared on the same rows
-            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
+            return _set_order(learner, learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
             raise ValueError(f"lags is only for learners of time series, got {type(learner).__name__}: leave it out")
         return learner._open(X)
@@ -268,8 +272,7 @@ class SelectedGraph(WrappingLearner):
         if not isinstance(learner, TimeSeriesLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
         orders = learner._read_orders(self.lags)
-        longest = clone_learner(learner).set_params(lags=orders[-1])
-        return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
+        return _set_order(learner, orders[-1]).estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
     def _count_subsets(self) -> int:
         """Return the number of folds or subsamples."""
@@ -299,26 +302,27 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, units = learner._read_orders(self.lags), None
-            choices: list[tuple[float, Any, SeriesPath, Panel]] = []
+            choices: list[tuple[float, Any, SeriesPath, Panel, PathSolver]] = []
             with learner._on_threads(), run.limit_runs():
                 for order in orders:
                     # the first order is always compared, so that there is a result
                     if choices and run.is_over():
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
-                    learner = clone_learner(learner).set_params(lags=order)
+                    learner = _set_order(learner, order)
+                    solver = EquationsPathSolver if isinstance(learner, SparseTensorSEM) else SeriesPathSolver
                     options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
-                    choice = SeriesPathSolver(learner, rows, *options, units)
+                    choice = solver(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
                     lams = space_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
                     path = solve_series_path(choice, lams, run, extend_penalties, _MAX_EXTENSIONS, _MIN_RATIO * largest)
-                    choices.append((float(path.criterion[path.selected]), learner, path, rows))
+                    choices.append((float(path.criterion[path.selected]), learner, path, rows, choice))
             if not run.is_over():
                 run.estimate_left = lambda: 0
         # of equal criteria the smaller order, which comes first
-        _, learner, path, rows = min(choices, key=lambda one: one[0])
+        _, learner, path, rows, choice = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
-        learner.set_params(lam=float(path.lams[path.selected]))
+        choice.prepare(learner.set_params(lam=float(path.lams[path.selected])))
         learn_or_raise(learner, rows)
         run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
@@ -514,3 +518,9 @@ class SelectedGraph(WrappingLearner):
                 f"better. Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
+
+
+def _set_order(learner: Any, order: int) -> Any:
+    """Return a clone with a number of lags; learners of instantaneous edges have none."""
+    clone = clone_learner(learner)
+    return clone.set_params(lags=order) if order else clone

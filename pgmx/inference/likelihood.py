@@ -173,6 +173,29 @@ def held_out_log_likelihood(
     return table.reduce(_sum_partition, arrays, add=_add_likelihoods)
 
 
+def sum_unset_terms(model: Any, X: Any, columns: Sequence[Hashable], was_set: np.ndarray) -> HeldOutLikelihood:
+    """Return the likelihood of rows without the terms of variables that were set, bool (n_rows, columns).
+
+    `X` is a coded table for a discrete network, otherwise a Frame; no value is missing.
+    """
+    from pgmx.data.errors import refuse_marked
+
+    network: Any = get_model(model)
+    terms: Any
+    if hasattr(network, "log_likelihood_terms"):
+        names = list(getattr(network, "names", None) or network.nodes())
+        table = network.log_likelihood_terms(X.to_pandas())
+
+        def terms(v: int, rows: slice) -> np.ndarray:
+            return table[v, rows]
+    else:
+        refuse_marked(X, "the likelihood of rows in which variables were set needs all values: drop these rows")
+        arrays = BayesianArrays.from_model(network).normalise()
+        names, terms = list(arrays.names), _DiscreteTerms(arrays, X)
+    at = _find_positions(names, columns)
+    return _sum_terms(names, lambda v, rows: np.where(was_set[rows, at[v]], 0.0, terms(v, rows)), len(was_set))
+
+
 def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
     """Return coded rows of discrete variables; the states of float columns are their distinct values."""
     from pgmx.data import Frame, open_any

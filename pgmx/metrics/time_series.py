@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ _N_BLOCK_ROWS = 4096
 
 
 class EdgeCurve(NamedTuple):
-    """Receiver operating characteristic of edges ordered by their strengths.
+    """Receiver operating characteristic, and precision and recall, of edges ordered by their strengths.
 
     Parameters
     ----------
@@ -24,18 +25,27 @@ class EdgeCurve(NamedTuple):
         Descending, the first one infinite.
     area : float
         Area under the curve, 1/2 for strengths without information; equal strengths count half.
+    precision : ndarray of float64, shape (m,)
+        Share of true edges among the pairs with a strength of at least the threshold; 1 at the infinite threshold. The
+        recall is `true_positive_rate`.
+    average_precision : float
+        Mean of the precision, weighted by the increase of the recall; without information it is the share of edges
+        among the pairs.
 
     Examples
     --------
     >>> from pgmx.metrics import edge_curve
-    >>> edge_curve([[0.0, 0.9], [0.4, 0.0]], [[0, 1], [0, 0]]).area
-    1.0
+    >>> curve = edge_curve([[0.0, 0.9], [0.4, 0.0]], [[0, 1], [0, 0]])
+    >>> curve.area, curve.average_precision
+    (1.0, 1.0)
     """
 
     false_positive_rate: np.ndarray
     true_positive_rate: np.ndarray
     thresholds: np.ndarray
     area: float
+    precision: np.ndarray
+    average_precision: float
 
 
 def coefficient_error(coef, true_coef) -> float:
@@ -259,10 +269,99 @@ def edge_error_rate(estimate, truth) -> float:
     return differences / (max(used, 1) * n * (n - 1))
 
 
-def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False) -> EdgeCurve:
-    r"""Return the receiver operating characteristic of edges ordered by their strengths, and the area under it.
+def edge_mse(coef, true_coef) -> float:
+    r"""Return the mean squared error of coefficients over all ordered pairs of different nodes.
 
-    .. math:: \text{area} = P(|s_{edge}| > |s_{none}|) + \tfrac{1}{2} P(|s_{edge}| = |s_{none}|)
+    .. math:: \|\hat A - A\|_F^2 \, / \, (N (N - 1))
+
+    per lag, without the diagonals: the "empirical mean-square error" (E-MSE) of the source, whose diagonals are zero.
+
+    Parameters
+    ----------
+    coef, true_coef : learner, LinearDynamicalSystem, array_like, sparse array, or sequence of arrays
+        As in :func:`coefficient_error`.
+
+    Returns
+    -------
+    float
+        0 for equal coefficients, in squared units of the coefficients. Lags without an edge in both do not count.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ or are invalid, or there is only one node.
+
+    References
+    ----------
+    .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of Minnesota,
+       section 4.6.2.
+
+    Examples
+    --------
+    >>> from pgmx.metrics import edge_mse
+    >>> round(edge_mse([[0.0, 0.3], [0.0, 0.0]], [[0.0, 0.5], [0.1, 0.0]]), 6)
+    0.025
+    """
+    pairs = _pair_lags(coef, true_coef)
+    n = pairs[0][0].shape[0]
+    if n < 2:
+        raise ValueError("edge_mse needs two nodes or more, got 1")
+    total, used = 0.0, 0
+    for estimate, true in pairs:
+        difference = estimate - true
+        total += float((difference.data**2).sum() - (difference.diagonal() ** 2).sum())
+        used += bool(estimate.nnz or true.nnz)
+    return max(total, 0.0) / (max(used, 1) * n * (n - 1))
+
+
+def success_rate(estimates: Sequence, truths: Sequence) -> float:
+    """Return the share of trials in which all edges are right: their `edge_error_rate` is 0.
+
+    Parameters
+    ----------
+    estimates, truths : sequence
+        One estimate and one truth per trial, each as in :func:`edge_error_rate`. Give ``[truth] * len(estimates)`` for
+        one truth.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are not sequences of the same length, there is no trial, or shapes differ or are invalid.
+
+    References
+    ----------
+    .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of Minnesota,
+       section 4.6.1 (figure 4.7).
+
+    Examples
+    --------
+    >>> from pgmx.metrics import success_rate
+    >>> success_rate([[[0.0, 0.3], [0.0, 0.0]], [[0.0, 0.3], [0.1, 0.0]]], [[[0, 1], [0, 0]]] * 2)
+    0.5
+    """
+    for values, name in ((estimates, "estimates"), (truths, "truths")):
+        if not hasattr(values, "__len__") or isinstance(values, str):
+            raise TypeError(f"{name} must be a sequence with one entry per trial, got {type(values).__name__}")
+    if not len(estimates) or len(estimates) != len(truths):
+        raise ValueError(
+            f"estimates and truths must have one entry per trial, got {len(estimates)} and {len(truths)} entries"
+        )
+    trials = zip(estimates, truths, strict=True)
+    return float(np.mean([edge_error_rate(estimate, truth) == 0.0 for estimate, truth in trials]))
+
+
+def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False) -> EdgeCurve:
+    r"""Return the receiver operating characteristic and the precision of edges ordered by their strengths.
+
+    .. math:: \text{area} = P(|s_{edge}| > |s_{none}|) + \tfrac{1}{2} P(|s_{edge}| = |s_{none}|), \qquad
+              \text{average precision} = \sum_k (r_k - r_{k-1}) p_k
+
+    with the precision p and the recall r at the descending thresholds.
 
     Parameters
     ----------
@@ -276,7 +375,7 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
     Returns
     -------
     EdgeCurve
-        Rates, thresholds and area.
+        Rates, thresholds, precision, and both areas. `pgmx.plotting.plot_roc` draws them.
 
     Raises
     ------
@@ -285,7 +384,8 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
 
     Notes
     -----
-    O(m log m) for m entries, dense.
+    O(m log m) for m entries, dense. The matrices of undirected graphs are symmetric: both entries of a pair count,
+    which changes none of the results.
 
     Examples
     --------
@@ -312,10 +412,14 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
     size, is_edge = size[order], is_edge[order]
     # Edges of the same strength are one point of the curve: their order means nothing.
     last = np.append(np.flatnonzero(size[1:] != size[:-1]), len(size) - 1)
-    hits = np.concatenate([[0], np.cumsum(is_edge)[last]]) / is_edge.sum()
+    n_hits = np.concatenate([[0], np.cumsum(is_edge)[last]])
+    precision = n_hits / np.concatenate([[1], last + 1])
+    precision[0] = 1.0
+    hits = n_hits / is_edge.sum()
     false = np.concatenate([[0], np.cumsum(~is_edge)[last]]) / (~is_edge).sum()
     area = float((np.diff(false) * (hits[1:] + hits[:-1])).sum() / 2)
-    return EdgeCurve(false, hits, np.concatenate([[np.inf], size[last]]), area)
+    thresholds = np.concatenate([[np.inf], size[last]])
+    return EdgeCurve(false, hits, thresholds, area, precision, float((np.diff(hits) * precision[1:]).sum()))
 
 
 def _pair_lags(estimate, true) -> list[tuple]:

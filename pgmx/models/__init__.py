@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pgmx.models.mixed.network import ConditionalGaussianNetwork as ConditionalGaussianNetwork
     from pgmx.models.pag import PAG as PAG
     from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork as DynamicBayesianNetwork
+    from pgmx.models.time_series.dynamic.two_slice_network import TwoSliceBayesianNetwork as TwoSliceBayesianNetwork
     from pgmx.models.time_series.graph import TimeSeriesGraph as TimeSeriesGraph
     from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem as LinearDynamicalSystem
     from pgmx.models.time_series.measures import graphs_by_window as graphs_by_window
@@ -62,6 +63,7 @@ _HOMES = {
     "PAG": "pgmx.models.pag",
     "PairwiseMarkovNetwork": "pgmx.models.markov_network",
     "TimeSeriesGraph": "pgmx.models.time_series.graph",
+    "TwoSliceBayesianNetwork": "pgmx.models.time_series.dynamic.two_slice_network",
     "cpdag": "pgmx.graphs.equivalence",
     "fit_discrete": "pgmx.models.bayesian.networks",
     "fit_linear_gaussian": "pgmx.models.bayesian.networks",

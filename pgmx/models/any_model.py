@@ -34,6 +34,7 @@ from pgmx.models.gaussian_network import GaussianMarkovNetwork
 from pgmx.models.markov_network import PairwiseMarkovNetwork
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
 from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
+from pgmx.models.time_series.dynamic.two_slice_network import choose_class
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 
@@ -112,8 +113,9 @@ def save_model(
     holds it as the list [name, lag]. Both keep every bit of the edge attributes.
 
     json holds a ``DynamicBayesianNetwork`` with its transition and prior networks, each as a
-    ``ConditionalGaussianNetwork``. bif holds the network of its first L + 1 rows, with the variables ``name@t-lag``;
-    ``DynamicBayesianNetwork.load`` reads it as one with a prior network.
+    ``ConditionalGaussianNetwork``; one of a single lag and discrete variables is read as ``TwoSliceBayesianNetwork``.
+    bif holds the network of its first L + 1 rows, with the variables ``name@t-lag``; ``DynamicBayesianNetwork.load``
+    reads it as one with a prior network.
 
     json holds a ``ConditionalGaussianNetwork`` with the `distributions` that ``custom.fit`` of R's bnlearn accepts. A
     discrete variable has ``levels`` and ``prob``, an array over its levels and the levels of each parent. A continuous
@@ -291,7 +293,8 @@ def read_json(path: str | Path) -> nx.Graph | DynamicBayesianNetwork:
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
         their CPDs, ``ConditionalGaussianNetwork``, ``DiscreteMarkovNetwork`` with its factors,
         ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``PAG``,
-        ``DiGraph``, ``Graph`` or ``DynamicBayesianNetwork``; nodes, parents and states keep their order.
+        ``DiGraph``, ``Graph``, ``TwoSliceBayesianNetwork`` or ``DynamicBayesianNetwork``; nodes, parents and states
+        keep their order.
 
     Raises
     ------
@@ -321,7 +324,7 @@ def read_json(path: str | Path) -> nx.Graph | DynamicBayesianNetwork:
         if document["type"] == GRAPH_TYPE:
             return TimeSeriesGraph.from_parts(parse_time_series_graph(document))
         if document["type"] == DYNAMIC_TYPE:
-            return DynamicBayesianNetwork.from_parts(parse_dynamic(document))
+            return choose_class(parse_dynamic(document))
         return build_graph(document)
 
 

@@ -1,14 +1,15 @@
-"""Forecasts of a linear dynamical system with their intervals, after the observed rows."""
+"""Forecasts of series with their intervals: after the observed rows, and one-step predictions over many rows."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_natural, join_names
+from pgmx.plotting.history import COLOURS
 from pgmx.plotting.pictures import make_figure
 from pgmx.plotting.series_graphs import shorten
 from pgmx.plotting.strengths import make_axes
@@ -130,6 +131,86 @@ def plot_forecast(
     if isinstance(times, np.ndarray):
         for ax in grid[:wide] if len(grid) == wide else grid[-wide:]:
             ax.set_xlabel("steps ahead", fontsize=9)
+    return figure
+
+
+def plot_predictions(
+    predictions: Any, *, series: Sequence[Hashable] | None = None, figure: Figure | None = None
+) -> Figure:
+    """Draw series and their one-step predictions over time, with intervals, one axes per series.
+
+    Parameters
+    ----------
+    predictions : OneStepPredictions, or mapping of str to OneStepPredictions
+        Results of `pgmx.metrics.one_step_predictions` for the same rows; the keys are labels. The intervals of the
+        first are drawn.
+    series : sequence of hashable, optional
+        Names of the series to draw. Default: the first twelve.
+    figure : matplotlib.figure.Figure, optional
+        The figure to draw on. Default: a new figure, independent of pyplot.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One axes per series, in order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are not predictions, or not of the same rows, there are none, or a series is unknown.
+
+    Examples
+    --------
+    >>> from pgmx.metrics import one_step_predictions
+    >>> from pgmx.models import LinearDynamicalSystem
+    >>> from pgmx.plotting import plot_predictions
+    >>> system = LinearDynamicalSystem(["rain", "river"], [[0.5, 0.0], [0.25, 0.5]], noise_covariance=[1.0, 0.25])
+    >>> predictions = one_step_predictions(system, system.simulate(100))
+    >>> [ax.get_title(loc="left") for ax in plot_predictions(predictions).axes]
+    ['rain', 'river']
+    """
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    by_label = dict(predictions) if isinstance(predictions, Mapping) else {"prediction": predictions}
+    if not by_label:
+        raise ValueError("there is nothing to draw: give results of one_step_predictions")
+    for one in by_label.values():
+        if not all(hasattr(one, name) for name in ("observed", "predicted", "lower", "coverage")):
+            raise TypeError(f"expected results of one_step_predictions, got {type(one).__name__}")
+    first = next(iter(by_label.values()))
+    if any(not one.observed.equals(first.observed) for one in by_label.values()):
+        raise ValueError("the predictions are not of the same rows: give results for the same series and times")
+    columns = _choose_columns(list(first.observed.columns), series)
+    if figure is None:
+        figure = make_figure(
+            10.5 if len(columns) > 2 else 8.0, 1.9 * -(-len(columns) // (1 + (len(columns) > 2))) + 0.7
+        )
+    wide = 2 if len(columns) > 2 else 1
+    times = first.observed.index
+    times = times.to_timestamp() if hasattr(times, "to_timestamp") else times
+    grid = figure.subplots(-(-len(columns) // wide), wide, squeeze=False, sharex=True).ravel()
+    for ax, column in zip(grid, columns, strict=False):
+        make_axes(ax, 0, 0)
+        lower, upper = first.lower.iloc[:, column], first.upper.iloc[:, column]
+        label = f"{first.coverage:.0%} interval" + ("" if len(by_label) == 1 else f" of {next(iter(by_label))}")
+        ax.fill_between(times, lower, upper, color=_FORECAST, alpha=0.2, linewidth=0, label=label)
+        ax.plot(times, first.observed.iloc[:, column], color=_LINE, linewidth=1.0, label="observed")
+        for at, (name, one) in enumerate(by_label.items()):
+            colour = (_FORECAST, *COLOURS[1:])[at % len(COLOURS)]
+            ax.plot(times, one.predicted.iloc[:, column], color=colour, linewidth=1.6, label=str(name))
+        ax.set_title(shorten(first.observed.columns[column], 40), fontsize=10, loc="left").set_parse_math(False)
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.margins(x=0.01)
+        ax.tick_params(labelsize=8)
+    for ax in grid[len(columns) :]:
+        ax.remove()
+    handles, texts = grid[0].get_legend_handles_labels()
+    figure.legend(handles, texts, loc="outside lower center", ncols=min(len(handles), 4), frameon=False, fontsize=9)
+    if hasattr(times, "strftime"):
+        for ax in grid[: len(columns)]:
+            locator = AutoDateLocator()
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
     return figure
 
 

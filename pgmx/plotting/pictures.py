@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SUFFIXES = (".svg", ".png")
-_LARGEST_PNG = 6000  # pixels on the longer side
+LARGEST_SIDE = 4000  # pixels on the longer side, by default
 _LARGEST_SVG = 250_000  # characters; a notebook shows a larger picture as PNG
 
 
@@ -56,7 +56,7 @@ def check_picture_path(path: str | PathLike[str]) -> Path:
 
 def limit_dpi(figure: Figure, dpi: float) -> float:
     """Return the resolution at which no side of a PNG has too many pixels."""
-    return min(dpi, _LARGEST_PNG / max(figure.get_size_inches()))
+    return min(dpi, LARGEST_SIDE / max(figure.get_size_inches()))
 
 
 def _write(figure: Figure, target: Any, kind: str, dpi: float, letters: str = "path") -> None:

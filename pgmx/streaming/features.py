@@ -27,7 +27,10 @@ TILE, LANES = 16, 8
 def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
     """Return the pairs of a kernel and a variance, or a degree, sorted by kernel; ValueError for invalid ones."""
     names = [kernels] if isinstance(kernels, str) else list(kernels)
-    numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+    try:
+        numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"variances={variances!r:.60} must be finite and above 0") from None
     unknown = [name for name in names if name not in KERNELS]
     if unknown or not names:
         culprit = repr(unknown[0]) if unknown else "no kernel"
@@ -44,7 +47,8 @@ class FeatureMap(NamedTuple):
     """What the compiled features of P kernels are made of.
 
     `frequencies` (d, or d + 1 with polynomials, width) has D columns per shift-invariant kernel, padded to `TILE`, then
-    2 D columns per factor of a polynomial. `kinds` (P,) has 0, or the degree. Each kernel has `length` features.
+    2 D per sketch; a polynomial of degree q uses the first q. `kinds` (P,): 0 or the degree. Kernels have `length`
+    features.
     """
 
     frequencies: np.ndarray
@@ -55,7 +59,7 @@ class FeatureMap(NamedTuple):
 def count_values(pairs: Sequence[tuple[str, float]], n_features: int, n_components: int) -> tuple[int, int]:
     """Return the least number of values of the frequencies, and the number of features per kernel."""
     degrees = [DEGREES.get(name, 0) for name, _ in pairs]
-    columns = sum(n_components if q == 0 else 2 * n_components * q * (q > 1) for q in degrees)
+    columns = n_components * (degrees.count(0) + 2 * max(q if q > 1 else 0 for q in degrees))
     most = max(2 * n_components, n_features if 1 in degrees else 0)
     return n_features * columns, most
 
@@ -69,17 +73,14 @@ def make_feature_map(
         [pair for pair in pairs if pair[0] not in DEGREES], n_features, n_components, orthogonal, rng
     )
     n = waves.shape[0] * n_components
-    sketches = [
-        transform_sketch(*draw_sketch(int(q), n_features + 1, n_components, rng), n_components)
-        for q in kinds[kinds > 1]
-    ]
+    degree = int(kinds.max())
     # the last column of rows is then 1
-    frequencies = np.zeros((n_features + bool(sketches), round_up(n, TILE)))
+    frequencies = np.zeros((n_features + (degree > 1), round_up(n, TILE)))
     # features in rows, so that the kernels read the frequencies of one feature in vectors
     frequencies[:n_features, :n] = waves.reshape(n, n_features).T
-    if sketches:
-        columns = np.concatenate(sketches, axis=1)
-        # the constant first in the sketch, last in the rows
+    if degree > 1:
+        # all polynomials use the same sketches, the constant first; in the rows it is last
+        columns = transform_sketch(*draw_sketch(degree, n_features + 1, n_components, rng), n_components)
         columns = np.roll(columns, -1, axis=0) * (1.0 + n_features) ** -0.5
         columns = np.pad(columns, ((0, 0), (0, round_up(columns.shape[1], TILE) - columns.shape[1])))
         frequencies = np.concatenate([frequencies, columns], axis=1)
@@ -104,7 +105,6 @@ def map_rows(rows: np.ndarray, drawn: FeatureMap, n_components: int) -> np.ndarr
         else:
             parts = angles[:, sketch : sketch + 2 * n_components * kind].reshape(len(rows), kind, -1)
             features[:, p, : 2 * n_components] = _multiply_transforms(parts, n_components)
-            sketch += 2 * n_components * kind
     return features
 
 

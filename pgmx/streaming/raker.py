@@ -33,13 +33,13 @@ class RakerLearner(StreamLearner):
     """Base of the four learners: coefficients (outputs, experts, kernels, 2 D padded) of random features."""
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "kernels": [str, "array-like"],
         "variances": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "orthogonal": ["boolean"],
         "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, 1e300, closed="both")],
         "random_state": ["random_state"],
     }
     _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")
@@ -373,9 +373,9 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
-    O(P D d). A polynomial of degree q costs 2 q D d multiplications: the features are products of the Fourier
-    transforms of q count sketches with 2 D buckets [4]_. A linear kernel has the d columns as features. Features of
-    these kernels that are longer than 1 divide the step by their squared length.
+    O(P D d). All polynomials share count sketches with 2 D buckets: the features of degree q are products of the
+    Fourier transforms of the first q sketches [4]_, each of which costs 2 D d multiplications. A linear kernel has
+    the d columns as features. Features of these kernels that are longer than 1 divide the step by their squared length.
     The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
 
     Intervals are f ± q m with the running mean m of the errors ``|y - f|`` before each row was learned. log q increases
@@ -497,9 +497,9 @@ class RakerClassifier(SignsMixin, RakerLearner):
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
-    O(P D d). A polynomial of degree q costs 2 q D d multiplications: the features are products of the Fourier
-    transforms of q count sketches with 2 D buckets [3]_. A linear kernel has the d columns as features. Features of
-    these kernels that are longer than 1 divide the step by their squared length.
+    O(P D d). All polynomials share count sketches with 2 D buckets: the features of degree q are products of the
+    Fourier transforms of the first q sketches [3]_, each of which costs 2 D d multiplications. A linear kernel has
+    the d columns as features. Features of these kernels that are longer than 1 divide the step by their squared length.
     The default step sizes suit targets of about unit range, here ±1.
     Several classes are learned one against the rest on the same features. The thesis version of [1]_ (chapter 3) has a
     wrong sign in Pr(y = 1) = 1 / (1 + exp(f)) and a factor 2 in the gradient; here Pr(y = 1) is 1 / (1 + exp(-f)).

@@ -1,11 +1,12 @@
 """Dynamic Bayesian networks: recovery next to pybnesian and pgmpy, speed, memory, and forecasts.
 
-``python tests/benchmarks/dynamic.py recovery|alarm|speed|memory|forecasts`` prints one table each. ``recovery`` runs
-the peers if they can be imported. DYNAMIC.md holds the figures.
+``python tests/benchmarks/dynamic.py recovery|alarm|speed|memory|kinds|forecasts`` prints one table each. ``recovery``
+runs the peers if they can be imported. DYNAMIC.md holds the figures.
 """
 
 import argparse
-import resource
+import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -58,12 +59,6 @@ def timed(function):
     return process_time() - began, result
 
 
-def describe(name, seconds, found, truth):
-    """Print a row of precision and recall."""
-    hits = len(found & truth)
-    print(f"| {name} | {seconds:.3f} | {hits / max(len(found), 1):.3f} | {hits / len(truth):.3f} |", flush=True)
-
-
 def list_peers(panel):
     """Yield the names of peers, and functions that return the edges that they learn on a lagged frame of lag 1."""
     columns = lag_frame(panel, 1, "id")
@@ -109,20 +104,35 @@ def list_peers(panel):
     yield "pgmpy, lagged frame", estimate
 
 
+#: Series and rows of each: from few rows, with which learners differ, to many.
+SIZES = ((5, 20), (10, 20), (50, 20), (1, 500), (1, 2000))
+N_SEEDS = 5
+
+
 def recovery():
-    """Random networks of 20 variables of 3 states, two parents in the previous row."""
-    print("| data | CPU s | precision | recall |\n| --- | ---: | ---: | ---: |")
-    for label, n_series, n_times in (("50 series of 20 rows", 50, 20), ("one series of 2,000 rows", 1, 2000)):
-        rng = np.random.default_rng(0)
-        network = Network(rng, 20, 3, 2, 1)
-        panel = pd.concat([network.draw(rng, n_times).assign(id=k) for k in range(n_series)], ignore_index=True)
-        for score in ("bic", "bdeu"):
-            learner = DynamicBayesianNetworkSearch(groups="id", scoring_method=score)
-            seconds, fitted = timed(lambda learner=learner, panel=panel: learner.fit(panel))
-            describe(f"{label}: pgmx, {score}", seconds, set(fitted.graph_.edges()), network.edges)
-        for name, learn in list_peers(panel):
-            seconds, found = timed(learn)
-            describe(f"{label}: {name}", seconds, found, network.edges)
+    """Random networks of 20 variables of 3 states, two parents in the previous row: SHD over the seeds."""
+    print("| data | learner | CPU s | SHD: mean | of each seed |\n| --- | --- | ---: | ---: | --- |")
+    for n_series, n_times in SIZES:
+        results: dict = {}
+        for seed in range(N_SEEDS):
+            rng = np.random.default_rng(seed)
+            network = Network(rng, 20, 3, 2, 1)
+            panel = pd.concat([network.draw(rng, n_times).assign(id=k) for k in range(n_series)], ignore_index=True)
+            learners = []
+            for score in ("bic", "bdeu"):
+                learner = DynamicBayesianNetworkSearch(groups="id", scoring_method=score, show_progress=False)
+                learners.append((f"pgmx, {score}", lambda learner=learner, panel=panel: learner.fit(panel)))
+            for name, learn in [*learners, *list_peers(panel)]:
+                seconds, found = timed(learn)
+                edges = found if isinstance(found, set) else set(found.graph_.edges())
+                results.setdefault(name, []).append((seconds, len(edges ^ network.edges)))
+        for name, runs in results.items():
+            seconds, distances = zip(*runs, strict=True)
+            print(
+                f"| {n_series} x {n_times} | {name} | {np.median(seconds):.3f} | {np.mean(distances):.1f} | "
+                f"{', '.join(map(str, distances))} |",
+                flush=True,
+            )
 
 
 def alarm():
@@ -188,19 +198,96 @@ def speed():
 
 
 def memory():
-    """Bytes of the rows by number of lags, next to the coded table without lags; growth of the peak, 1e6 rows."""
-    n_rows = 1_000_000
-    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (n_rows, 20), dtype=np.int8))
+    """Bytes of the coded rows by number of lags, next to the coded table without lags."""
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (1_000_000, 20), dtype=np.int8))
     for lags in (1, 5, 10):
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         learner = DynamicBayesianNetworkSearch(lags=lags, max_indegree=2, show_progress=False).fit(frame)
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         views = learner._scoring.get().table.view_columns()
-        print(
-            f"{lags} lags: {(views['codes'].nbytes + views['planes'].nbytes) / 1e6:.1f} MB, peak + {after - before} kB"
-        )
+        print(f"{lags} lags: {(views['codes'].nbytes + views['planes'].nbytes) / 1e6:.1f} MB")
     table = encode(frame)
     print(f"coded table: {(table.codes.nbytes + table.planes.nbytes) / 1e6:.1f} MB")
+
+
+#: Kinds of tables, and the options of both learners.
+KINDS = {
+    "discrete": {},
+    "discrete, missing='pairwise'": {"missing": "pairwise"},
+    "discrete, real weights": {},
+    "continuous": {},
+    "continuous, real weights": {},
+    "mixed": {"scoring_method": "bic-clg"},
+}
+N_ROWS, N_COLUMNS, N_LAGS = 100_000, 20, 5
+
+
+def make_table(kind):
+    """Return a table of one kind in which columns follow others one to five rows later, and weights or None."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (N_ROWS, N_COLUMNS))
+    for v in range(1, N_COLUMNS):
+        lag = 1 + v % N_LAGS
+        rows[lag:, v] = np.where(rng.random(N_ROWS - lag) < 0.6, rows[:-lag, v - 1], rows[lag:, v])
+    frame = pd.DataFrame(rows.astype(np.int8), columns=[f"v{v}" for v in range(N_COLUMNS)])
+    chosen = {"continuous": N_COLUMNS, "mixed": N_COLUMNS // 2}.get(kind.split(",")[0], 0)
+    if chosen:
+        names = list(frame)[-chosen:]
+        frame[names] = frame[names] + rng.standard_normal((N_ROWS, chosen))
+        discrete = {name: frame[name].astype("category") for name in frame if name not in names}
+        frame = frame.assign(**discrete)
+    if "pairwise" in kind:
+        frame = frame.astype("Int8").mask(rng.random(frame.shape) < 0.05)
+    return frame, rng.random(N_ROWS) if "weights" in kind else None
+
+
+def lag_columns(frame):
+    """Return the lagged frame of a table, with the dtypes and states of the whole columns."""
+    columns = {}
+    for lag in range(N_LAGS + 1):
+        for name, column in frame.items():
+            rows = column.iloc[N_LAGS - lag : N_ROWS - lag].to_numpy(dtype=float, na_value=np.nan)
+            codes = np.where(np.isnan(rows), -1, rows).astype(int)
+            columns[f"{name}@{lag}"] = rows if column.dtype.kind == "f" else pd.Categorical.from_codes(codes, range(3))
+    return pd.DataFrame(columns)
+
+
+def learn(kind, learner):
+    """Print CPU seconds of one fit, the growth of the peak memory, and the number of edges; in a process of its own."""
+    frame, weights = make_table(kind)
+    options = {"max_indegree": 3, "show_progress": False, "return_type": "dag"} | KINDS[kind]
+    # what is imported at the first call is not counted
+    DynamicBayesianNetworkSearch(lags=1, **options).fit(frame[:1000])
+    if learner == "dynamic":
+        search, data = DynamicBayesianNetworkSearch(lags=N_LAGS, **options), frame
+    else:
+        data = lag_columns(frame)
+        later = [name for name in data if name.endswith("@0")]
+        candidates = [(u, v) for u in data if u not in later for v in later]
+        search = HillClimbSearch(candidate_edges=candidates, **options)
+        weights = None if weights is None else weights[N_LAGS:]
+    before = read_peak(reset=True)
+    seconds, fitted = timed(lambda: search.fit(data, None, weights))
+    print(f"{seconds:.2f} {(read_peak() - before) / 1e3:.0f} {len(fitted.edges_)}")
+
+
+def read_peak(reset=False):
+    """Return the peak memory of this process in kB, after it was set to the memory in use if `reset`."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS" if reset else "VmHWM"))
+
+
+def kinds():
+    """CPU seconds and peak memory by the kind of table, next to `HillClimbSearch` on the ready lagged frame."""
+    print("| table | learner | CPU s | peak, MB | edges |\n| --- | --- | ---: | ---: | ---: |")
+    for kind in KINDS:
+        for learner in ("dynamic", "lagged frame"):
+            command = [sys.executable, __file__, "learn", "--kind", kind, "--learner", learner]
+            # freed arrays return to the system, and one thread computes
+            one = {"MALLOC_MMAP_THRESHOLD_": "65536", "OPENBLAS_NUM_THREADS": "1"}
+            answer = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | one)
+            seconds, peak, edges = answer.stdout.split()
+            print(f"| {kind} | {learner} | {seconds} | {peak} | {edges} |", flush=True)
 
 
 def forecasts():
@@ -232,7 +319,13 @@ def forecasts():
 
 
 if __name__ == "__main__":
-    tables = {function.__name__: function for function in (recovery, alarm, speed, memory, forecasts)}
+    tables = {function.__name__: function for function in (recovery, alarm, speed, memory, kinds, forecasts)}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=tables)
-    tables[parser.parse_args().table]()
+    parser.add_argument("table", choices=[*tables, "learn"])
+    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--learner", choices=("dynamic", "lagged frame"))
+    given = parser.parse_args()
+    if given.table == "learn":
+        learn(given.kind, given.learner)
+    else:
+        tables[given.table]()

@@ -86,16 +86,37 @@ def average_neighbors(A, Y, train):
     return np.where(totals > 0.0, weights @ Y[train] / np.where(totals > 0.0, totals, 1.0), Y[train].mean(axis=0))
 
 
-class DiffusionKernels:
-    """Ridge regression of centred or raw values on the kernels exp(-s^2 L / 2) of the normalised Laplacian."""
+def sum_neighbors(A, Y, train):
+    """Return the nearest neighbours of the source: labels weighted by 1 / (largest degree), or by a / sum a.
 
-    def __init__(self, A, variances=(1.0, 5.0, 10.0)):
+    Neighbours without labels count as 0.
+    """
+    degrees = np.diff(A.indptr)
+    weighted = len(A.data) and (A.data != A.data[0]).any()
+    totals = np.maximum(A.sum(axis=1), 1e-300) if weighted else np.full(A.shape[0], max(degrees.max(), 1))
+    return sparse.csr_array(A[:, train] != 0 if not weighted else A[:, train]) @ Y[train] / totals[:, None]
+
+
+class GraphKernels:
+    """Kernels of the normalised Laplacian: exp(-s^2 L / 2), by variance, and projections on its first eigenvectors."""
+
+    def __init__(self, A, variances=(1.0, 5.0, 10.0), bands=(10, 50)):
         roots = sparse.diags_array(1.0 / np.sqrt(np.maximum(A.sum(axis=1), 1e-300)))
         values, vectors = np.linalg.eigh(np.eye(A.shape[0]) - (roots @ A @ roots).toarray())
-        self.kernels = {s: (vectors * np.exp(-0.5 * s * values)) @ vectors.T for s in variances}
+        self.kernels = {f"diffusion {s:g}": (vectors * np.exp(-0.5 * s * values)) @ vectors.T for s in variances}
+        self.kernels |= {f"band {b}": vectors[:, :b] @ vectors[:, :b].T for b in bands if b <= len(vectors)}
 
-    def predict(self, variance, Y, train, centred=True):
-        return fit_ridge(self.kernels[variance], Y, train, centred)
+    def predict(self, Y, train, centred=True):
+        """Return the predictions of all kernels by their names."""
+        more = "" if centred else ", not centred"
+        return {f"{name}{more}": fit_ridge(kernel, Y, train, centred) for name, kernel in self.kernels.items()}
+
+
+def compute_gaussian(rows, variance=5.0):
+    """Return the kernel exp(-r^2 / variance) of unscaled rows, without random features, as the source has it."""
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    far = squares[:, None] + squares - 2.0 * (rows @ rows.T).toarray()
+    return np.exp(-np.maximum(far, 0.0) / variance)
 
 
 def fit_ridge(K, Y, train, centred=True):

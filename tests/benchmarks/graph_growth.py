@@ -7,6 +7,7 @@ import numpy as np
 from graph_data import list_rows, read_cora, read_email
 from scipy import sparse
 from scipy.optimize import nnls
+from sklearn.base import clone
 
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor
 
@@ -92,6 +93,41 @@ def compare_speed(_):
     rows["names"] = time_names()
     print("names", rows["names"])
     return rows
+
+
+def compare_options(_):
+    """CPU seconds of options over those of the plain learner, on sparse rows of nodes that join and on names."""
+    n, rng = 20_000, np.random.default_rng(0)
+    rows, y, figures = grow_graph(n, 10), rng.normal(size=n), {}
+    plain = {"variances": (0.3, 1.0)}
+    options = {
+        "penalty": {"penalty": 0.01},
+        "raw rows": {"unit_rows": False},
+        "Laplacian": {"kernels": "laplacian"},
+        "Cauchy": {"kernels": "cauchy"},
+        "linear and square": {"kernels": ("linear", "polynomial2")},
+        "Gaussian, linear": {"kernels": ("gaussian", "linear"), "variances": 1.0},
+    }
+    first = time_median(lambda: GradrakerRegressor(**plain).partial_fit(rows, y), 5)
+    for name, more in options.items():
+        learner = GradrakerRegressor(**{**plain, **more})
+        figures[name] = round(time_median(lambda learner=learner: clone(learner).partial_fit(rows, y), 5) / first, 2)
+    graph = nx.barabasi_albert_graph(2000, 3, seed=0)
+    features = rng.normal(size=(2000, 5))
+
+    def measure(**more):
+        return time_median(lambda: GradrakerRegressor(graph=graph, **more).fit(range(2000), y[:2000]), 3)
+
+    first, parts = measure(), {}
+    for name, more in {
+        "one kernel per hop": {"separate_hops": True},
+        "raw rows of names": {"unit_rows": False},
+        "features of nodes": {"node_features": features},
+        "a second layer": {"layers": [nx.barabasi_albert_graph(2000, 3, seed=1)]},
+    }.items():
+        parts[name] = round(measure(**more) / first, 2)
+    print({**figures, **parts})
+    return {**figures, **parts}
 
 
 def time_median(call, repeats):

@@ -1,7 +1,7 @@
 """Gradraker on the nodes of real and growing graphs, compared with baselines that see whole graphs, and inverted codes.
 
     python tests/benchmarks/streaming_gradraker.py \
-        labels|values|losses|settings|temperature|synthetic|adaptive|speed|inversion [--draws 20] [--out FILE]
+        labels|values|losses|settings|temperature|synthetic|adaptive|speed|options|inversion [--draws 20] [--out FILE]
 
 Graphs: ``../shared/data/online``; PGMX_STREAMS names another folder. Means over draws of the M labelled nodes, and
 over five seeds of frequencies; all other nodes are predicted. CPU seconds; set OMP_NUM_THREADS=1.
@@ -14,8 +14,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 from graph_data import (
-    DiffusionKernels,
+    GraphKernels,
     average_neighbors,
+    compute_gaussian,
     fit_logistic,
     fit_ridge,
     list_rows,
@@ -25,8 +26,9 @@ from graph_data import (
     read_temperatures,
     read_words,
     spread_labels,
+    sum_neighbors,
 )
-from graph_growth import compare_speed, invert_codes
+from graph_growth import compare_options, compare_speed, invert_codes
 from scipy import sparse
 
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor
@@ -86,7 +88,7 @@ def compare_labels(n_draws):
             for name, form in forms.items()
             for seed in range(ROUNDS)
         }
-        diffusion, kernel = DiffusionKernels(A), np.exp((near @ near.T).toarray() - 1.0)
+        kernels, kernel = GraphKernels(A), np.exp((near @ near.T).toarray() - 1.0)
         for n_labelled in LABELLED[title]:
             figures = []
             for seed, train, rest in iterate_draws(len(y), n_labelled, n_draws):
@@ -95,7 +97,7 @@ def compare_labels(n_draws):
                     "propagation, 30 steps": propagate_labels(A, Y, train, 30),
                     "spreading .9": spread_labels(A, Y, train),
                     "one hop": average_neighbors(A, Y, train),
-                    **{f"diffusion {s:g}": diffusion.predict(s, Y, train) for s in diffusion.kernels},
+                    **kernels.predict(Y, train),
                     "batch kernel of rows": fit_ridge(kernel, Y, train),
                 }
                 labels = {name: score.argmax(axis=1) for name, score in scores.items()}
@@ -115,16 +117,21 @@ def measure_errors(predictions, y, rest):
     return {name: np.sum((part[rest] - y[rest]) ** 2) / np.sum(y[rest] ** 2) for name, part in predictions.items()}
 
 
-def predict_values(A, y, train, diffusion):
-    """Return predictions of the baselines, by name."""
+def predict_values(A, y, train, kernels, gaussian=None):
+    """Return predictions of the baselines, by name; `gaussian` is a kernel of rows without random features."""
     Y = y[:, None]
-    return {
-        "training mean": np.full(len(y), y[train].mean()),
-        "one hop": average_neighbors(A, Y, train)[:, 0],
-        "propagation": propagate_labels(A, Y, train)[:, 0],
-        **{f"diffusion {s:g}": diffusion.predict(s, Y, train)[:, 0] for s in diffusion.kernels},
-        **{f"diffusion {s:g}, not centred": diffusion.predict(s, Y, train, False)[:, 0] for s in diffusion.kernels},
+    scores = {
+        "training mean": np.tile(Y[train].mean(axis=0), (len(y), 1)),
+        "one hop": average_neighbors(A, Y, train),
+        "nearest neighbours of the source": sum_neighbors(A, Y, train),
+        "propagation": propagate_labels(A, Y, train),
+        **kernels.predict(Y, train),
+        **kernels.predict(Y, train, False),
     }
+    if gaussian is not None:
+        scores["Gaussian kernel"] = fit_ridge(gaussian, Y, train)
+        scores["Gaussian kernel, not centred"] = fit_ridge(gaussian, Y, train, False)
+    return {name: score[:, 0] for name, score in scores.items()}
 
 
 def compare_values(n_draws):
@@ -132,7 +139,7 @@ def compare_values(n_draws):
     rows = {}
     for title, (graph, labels) in read_graphs().items():
         y, A = labels.astype(float), sparse.csr_array(nx.to_scipy_sparse_array(graph, dtype=float))
-        diffusion = DiffusionKernels(A)
+        kernels, gaussian = GraphKernels(A), compute_gaussian(A)
         codes = [
             GradrakerRegressor(graph=graph, n_components=400, random_state=seed).encode_row(range(len(y)))
             for seed in range(ROUNDS)
@@ -141,7 +148,7 @@ def compare_values(n_draws):
         for n_labelled in LABELLED[title]:
             figures = []
             for seed, train, rest in iterate_draws(len(y), n_labelled, n_draws):
-                predictions = predict_values(A, y, train, diffusion)
+                predictions = predict_values(A, y, train, kernels, gaussian)
                 predictions["Gradraker"] = learn_codes(codes[seed], y, train, n_components=400, random_state=seed)
                 bare = learn_codes(encode_raw(A, source, (1.0, 10.0), seed), y, train, **as_source(source, n_labelled))
                 predictions["as the source"] = bare
@@ -220,7 +227,7 @@ def compare_temperatures(n_draws):
     """Errors at stations without a thermometer, of the highest and lowest temperature of three days."""
     rows, days = {}, list(read_temperatures())
     matrices = [sparse.csr_array(nx.to_scipy_sparse_array(graph, dtype=float)) for graph, _ in days]
-    kernels = [DiffusionKernels(A, (1.0, 5.0, 20.0, 100.0)) for A in matrices]
+    kernels = [(GraphKernels(A, (1.0, 5.0, 20.0, 100.0), (10, 50)), compute_gaussian(A)) for A in matrices]
     forms = {
         "Gradraker": {},
         "Gradraker, four hops": {"hops": (1, 2, 3, 4)},
@@ -228,14 +235,14 @@ def compare_temperatures(n_draws):
     }
     for n_labelled in (50, 100, 200):
         figures = []
-        for (graph, temperatures), A, diffusion in zip(days, matrices, kernels, strict=True):
+        for (graph, temperatures), A, (laplacian, gaussian) in zip(days, matrices, kernels, strict=True):
             for seed, train, rest in iterate_draws(len(graph), n_labelled, n_draws):
                 learners = {
                     name: GradrakerRegressor(graph=graph, n_components=100, random_state=seed, **form)
                     for name, form in forms.items()
                 }
                 for y in temperatures.T:
-                    predictions = predict_values(A, y, train, diffusion)
+                    predictions = predict_values(A, y, train, laplacian, gaussian)
                     for name, learner in learners.items():
                         predictions[name] = learner.fit(train, y[train]).predict(range(len(y)))
                     figures.append(measure_errors(predictions, y, rest))
@@ -243,35 +250,34 @@ def compare_temperatures(n_draws):
     return rows
 
 
-def compare_synthetic(n_draws):
-    """Figure 6.2 of the source: values drawn by a Gaussian kernel on the rows of a random graph."""
+def draw_graph(n, rng):
+    """Return the adjacency A0 + A0' of the source: each entry of A0 is 1 with probability .2."""
+    A0 = (rng.random((n, n)) < 0.2).astype(float)
+    return sparse.csr_array(A0 + A0.T)
+
+
+def compare_synthetic(n_draws, sizes=(500, 1000)):
+    """Figures 6.1 and 6.2: values K a with a diffusion kernel, or a Gaussian kernel of rows, 5 % labelled."""
     rows = {}
-    for n in (500, 1000):
-        figures = []
-        for draw in range(n_draws):
-            rng = np.random.default_rng(draw)
-            A0 = (rng.random((n, n)) < 0.2).astype(float)
-            A = A0 + A0.T
-            squares = ((A**2).sum(axis=1)[:, None] + (A**2).sum(axis=1) - 2.0 * A @ A).clip(0.0)
-            kernel = np.exp(-squares / 5.0)
-            y = kernel @ rng.uniform(0.5, 1.0, n)
-            observed, n_labelled = y + 0.1 * rng.normal(size=n), n // 20
-            order = rng.permutation(n)
-            train, rest, sparse_rows = order[:n_labelled], order[n_labelled:], sparse.csr_array(A)
-            predictions = {
-                "training mean": np.full(n, observed[train].mean()),
-                "one hop": average_neighbors(sparse_rows, observed[:, None], train)[:, 0],
-                "the very kernel": fit_ridge(kernel, observed[:, None], train, False)[:, 0],
-                "the very kernel, centred": fit_ridge(kernel, observed[:, None], train)[:, 0],
-                "Gradraker": GradrakerRegressor(n_components=400, random_state=draw)
-                .fit(sparse_rows[train], observed[train])
-                .predict(sparse_rows),
-                "as the source": learn_codes(
-                    encode_raw(A, 10, (1.0, 5.0), draw), observed, train, **as_source(10, n_labelled)
-                ),
-            }
-            figures.append(measure_errors(predictions, y, rest))
-        report(rows, f"synthetic {n}", figures)
+    for title in ("diffusion", "Gaussian"):
+        for n in sizes:
+            figures = []
+            for draw in range(n_draws):
+                rng = np.random.default_rng(draw)
+                A = draw_graph(n, rng)
+                laplacian, gaussian = GraphKernels(A, (1.0, 5.0), (10,)), compute_gaussian(A)
+                kernel = laplacian.kernels["diffusion 5"] if title == "diffusion" else gaussian
+                y = kernel @ rng.uniform(0.5, 1.0, n)
+                observed, n_labelled = y + 0.1 * rng.normal(size=n), n // 20
+                order = rng.permutation(n)
+                train, rest = order[:n_labelled], order[n_labelled:]
+                predictions = predict_values(A, observed, train, laplacian, gaussian)
+                learner = GradrakerRegressor(n_components=400, random_state=draw)
+                predictions["Gradraker"] = learner.fit(A[train], observed[train]).predict(A)
+                codes = encode_raw(A, 10, (1.0, 5.0), draw)
+                predictions["as the source"] = learn_codes(codes, observed, train, **as_source(10, n_labelled))
+                figures.append(measure_errors(predictions, y, rest))
+            report(rows, f"synthetic, {title} {n}", figures)
     return rows
 
 
@@ -334,6 +340,7 @@ PARTS = {
     "temperature": compare_temperatures,
     "synthetic": compare_synthetic,
     "speed": compare_speed,
+    "options": compare_options,
     "inversion": invert_codes,
 }
 

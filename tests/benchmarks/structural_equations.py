@@ -15,8 +15,11 @@ import numpy as np
 import pandas as pd
 
 from pgmx.datasets import kronecker_coefficients, switching_series
-from pgmx.estimators import IdentifiabilityWarning, TensorSEM, TensorSEMTracker
+from pgmx.estimators import IdentifiabilityWarning, SelectedGraph, SparseTensorSEM, TensorSEM, TensorSEMTracker
+from pgmx.estimators.time_series.equations.sparse_problem import SparseProblem
 from pgmx.metrics import edge_error_rate
+from pgmx.solvers.time_series.sem_lasso import minimise_sparse
+from pgmx.solvers.time_series.sem_likelihood import gather_moments
 
 STOCKS = Path(__file__).resolve().parents[3] / "shared" / "data" / "online" / "stock_closes.parquet"
 MODES = ("known", "half", "blind")
@@ -191,6 +194,89 @@ def run_large():
         print_row(mode, f"{spent:.1f}", learner.n_iter_, f"{wrong:.3f}")
 
 
+def draw_sparse(n, seed, n_windows=10, window=500, degree=3):
+    """Return coefficients with `degree` random sources per series, spectral radius at most .9, and drawn rows."""
+    rng = np.random.default_rng(seed)
+    truth = np.zeros((n, n))
+    for i in range(n):
+        sources = rng.choice(np.delete(np.arange(n), i), degree, replace=False)
+        truth[i, sources] = rng.uniform(0.2, 0.5, degree) * rng.choice([-1.0, 1.0], degree)
+    truth *= min(1.0, 0.9 / np.abs(np.linalg.eigvals(truth)).max())
+    return truth, switching_series(truth, n_windows, window, random_state=seed).series
+
+
+def f1(edges, truth):
+    """Return the F1 of edges."""
+    return 2.0 * (edges & (truth != 0)).sum() / (edges.sum() + (truth != 0).sum())
+
+
+def time_fit(learner, series):
+    """Return a fitted learner and its CPU seconds."""
+    begin = time.process_time()
+    learner.fit(series)
+    return learner, time.process_time() - begin
+
+
+def run_sparse(sizes, n_seeds, selections):
+    """F1 of edges: the dense estimate at its best threshold, and the sparse one chosen from a path, blind."""
+    print_row("N", "seed", "learner", "F1", "edges", "CPU s", "times TensorSEM", "subgradient")
+    print_row(*["---"] * 8)
+    for n in sizes:
+        # unknown powers need more rows per window than series
+        options = {"exogenous": "blind", "window": 500 if n < 500 else 2 * n}
+        for seed in range(n_seeds):
+            truth, series = draw_sparse(n, seed, window=options["window"])
+            dense, spent = time_fit(TensorSEM(**options), series)
+            scales = series.std(axis=0)
+            strengths = np.abs(dense.coef_) * scales / scales[:, None]
+            best = max(np.linspace(0.01, 0.4, 400), key=lambda limit: f1(strengths > limit, truth))
+            for name, limit in ((f"dense, best threshold {best:.3f}", best), ("dense, .1", 0.1)):
+                edges = strengths > limit
+                print_row(n, seed, name, f"{f1(edges, truth):.4f}", edges.sum(), f"{spent:.2f}", 1, "")
+            for adaptive in (True, False):
+                for selection in selections:
+                    sparse = SparseTensorSEM(adaptive=adaptive, **options)
+                    chosen, seconds = time_fit(SelectedGraph(sparse, selection=selection), series)
+                    print_sparse(n, seed, f"{selection}, adaptive={adaptive}", chosen.estimator_, truth, seconds, spent)
+                print(f"  path of {len(chosen.path_)} penalties, lam {chosen.lam_ / chosen.lam_max_:.3f} lam_max")
+                sparse = SparseTensorSEM(adaptive=adaptive, lam=chosen.lam_, **options)
+                single, seconds = time_fit(sparse, series)
+                print_sparse(n, seed, f"one fit, adaptive={adaptive}", single, truth, seconds, spent)
+
+
+def print_sparse(n, seed, name, learner, truth, seconds, dense_seconds):
+    """Print the row of a sparse learner."""
+    edges = learner.coef_ != 0
+    ratio, residual = f"{seconds / dense_seconds:.1f}", f"{learner.kkt_residual_:.0e}"
+    print_row(n, seed, name, f"{f1(edges, truth):.4f}", edges.sum(), f"{seconds:.2f}", ratio, residual)
+
+
+def run_optima(n_seeds):
+    """Local optima of the sparse likelihood, N = 50: the objective from three starts, by the share of lam_max."""
+    print_row("share of lam_max", "edges", "from the empty graph", "from the likelihood's", "equal solutions")
+    print_row(*["---"] * 5)
+    for ratio in (0.8, 0.5, 0.3, 0.2, 0.1, 0.05):
+        counts, gaps, same = [], [], 0
+        for seed in range(n_seeds):
+            _, series = draw_sparse(50, seed)
+            data = gather_moments(np.split(series, 10), np.full((10, 50), np.nan))
+            data = data.rescale(data.scales)
+            options = {"adaptive": False, "tol": 1e-8, "max_iter": 500}
+            problem = SparseProblem.from_moments(data, np.empty((0, 3), dtype=int), None, **options)
+            penalties = np.where(np.eye(50) > 0, np.inf, ratio * problem.lam_max)
+            ours = problem.solve(ratio * problem.lam_max)
+            others = [
+                minimise_sparse(problem.loss, penalties, start, tol=1e-8, max_iter=500)
+                for start in (np.zeros((50, 50)), problem.dense)
+            ]
+            counts.append(np.count_nonzero(ours.matrix))
+            gaps.append([other.objective - ours.objective for other in others])
+            same += all(np.abs(other.matrix - ours.matrix).max() < 1e-5 for other in others)
+        low, high = np.min(gaps, axis=0), np.max(gaps, axis=0)
+        shown = [f"{a:+.1e} to {b:+.1e}" for a, b in zip(low, high, strict=True)]
+        print_row(ratio, f"{np.mean(counts):.0f}", *shown, f"{same} of {n_seeds}")
+
+
 def run_stocks():
     """Agreement of edges between spans of stock closes, blind: there is no truth (section 4.6.3)."""
     frame = pd.read_parquet(STOCKS)
@@ -236,11 +322,15 @@ def jaccard(first, second):
 def main():
     """Run the named experiments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("static", "blind", "tracker", "recursive", "large", "stocks")
+    parts = ("static", "blind", "tracker", "recursive", "large", "sparse", "optima", "stocks")
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--seeds", type=int, default=5, help="networks per setting of the parts static and recursive")
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="networks per setting of the parts static, recursive, sparse and optima"
+    )
     parser.add_argument("--trials", type=int, default=60, help="networks per setting of the part blind")
     parser.add_argument("--windows", type=int, default=120, help="windows of the part tracker")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[200], help="numbers of series of the part sparse")
+    parser.add_argument("--selections", nargs="+", default=["ebic"], help="criteria of the part sparse")
     scenarios = ("none", "drops", "drift")
     parser.add_argument("--scenarios", nargs="+", choices=scenarios, default=list(scenarios))
     options = parser.parse_args()
@@ -252,6 +342,8 @@ def main():
         "tracker": lambda: run_tracker(options.windows, options.scenarios),
         "recursive": lambda: run_recursive(options.seeds),
         "large": run_large,
+        "sparse": lambda: run_sparse(options.sizes, options.seeds, options.selections),
+        "optima": lambda: run_optima(options.seeds),
         "stocks": run_stocks,
     }
     for part in options.parts:

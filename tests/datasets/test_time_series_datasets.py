@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
-from pgmx.datasets import gridded_counts, sparse_system
+from pgmx.datasets import gridded_counts, sparse_system, system_transitions
 from pgmx.datasets.time_series import _draw_log_intensities
 
-KINDS = ["random", "block", "hub", "small-world"]
+KINDS = ["random", "block", "hub", "small-world", "uniform"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -17,7 +18,7 @@ KINDS = ["random", "block", "hub", "small-world"]
 def test_radius_and_degree(n, degree, radius, kind):
     coef = sparse_system(n, degree, radius, kind)
     assert np.abs(np.linalg.eigvals(coef.toarray())).max() == pytest.approx(radius, rel=1e-8)
-    assert (np.diff(coef.indptr) == degree).all()
+    assert coef.nnz == n * degree and (kind == "uniform" or (np.diff(coef.indptr) == degree).all())
     assert coef.has_canonical_format
     sizes = np.abs(coef.data)
     assert sizes.max() <= 2 * sizes.min()
@@ -43,6 +44,30 @@ def test_kinds():
     ring = sparse_system(400, 3, kind="small-world").indices.reshape(400, 3)
     near = (np.arange(400)[:, None] - ring) % 400 < 3
     assert 0.87 < near.mean() < 0.93
+
+
+def test_positions_of_uniform_systems():
+    """Rows and columns of the positions have binomial counts, and positions are distinct."""
+    coef = sparse_system(100, 10, kind="uniform", random_state=3)
+    assert len(set(zip(*coef.nonzero(), strict=True))) == coef.nnz == 1000
+    for counts in (np.diff(coef.indptr), np.bincount(coef.indices, minlength=100)):
+        assert 6 < counts.var() < 13  # 9 expected
+
+
+def test_transitions():
+    """The coefficients are recovered from exact transitions; the level of noise is that of the residuals."""
+    coef = sparse_system(8, 2, 1.0, "uniform").toarray()
+    train, test, targets = system_transitions(coef, 400, noise=0.5, n_test=30)
+    rows = train.drop(columns="series").to_numpy().reshape(400, 3, 8)
+    residuals = rows[:, 1:] - rows[:, :2] @ coef.T
+    assert residuals.std() / (test @ coef.T).std() == pytest.approx(0.5, rel=0.1)
+    assert rows[:, 0].std() == pytest.approx(1, rel=0.05)
+    np.testing.assert_allclose(targets, test @ coef.T, rtol=1e-12)
+    assert train["series"].tolist() == np.repeat(np.arange(400), 3).tolist()
+    exact = system_transitions(coef, 30, n_test=1).train
+    rows = exact.drop(columns="series").to_numpy().reshape(30, 3, 8)
+    np.testing.assert_allclose(rows[:, 1:], rows[:, :2] @ coef.T, atol=1e-12)
+    pd.testing.assert_frame_equal(exact, system_transitions(csr_array(coef), 30, n_test=1).train)
 
 
 @pytest.mark.slow
@@ -110,6 +135,11 @@ def test_counts():
         (lambda: sparse_system(3, 2, 0.0), ValueError, r"radius must be a number above 0, got 0\.0"),
         (lambda: sparse_system(3, 2, kind="ring"), ValueError, "kind must be one of random, block"),
         (lambda: sparse_system(3, 2, random_state=-1), ValueError, "random_state must not be negative"),
+        (lambda: system_transitions(np.ones((2, 3))), ValueError, r"coef must be square, got the shape \(2, 3\)"),
+        (lambda: system_transitions([[np.nan]]), ValueError, "coef must be finite"),
+        (lambda: system_transitions([[0.5]], 0), ValueError, "n_series must be at least 1"),
+        (lambda: system_transitions([[0.5]], noise=-1), ValueError, "noise must be a number of at least 0, got -1"),
+        (lambda: system_transitions([[0.5]], n_test=0), ValueError, "n_test must be at least 1"),
         (lambda: gridded_counts(0), ValueError, "n_rows must be at least 1"),
         (lambda: gridded_counts(3, 3, 1), ValueError, "n_hours must be at least 2"),
         (lambda: gridded_counts(3, 3, 24, mean_count=0), ValueError, "mean_count must be a number above 0"),

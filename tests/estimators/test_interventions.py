@@ -2,6 +2,7 @@
 
 import math
 
+import networkx
 import numpy as np
 import pandas as pd
 import pgmpy.structure_score
@@ -258,6 +259,70 @@ def test_posterior_is_that_of_all_graphs():
     for a, b in ((0, 1), (1, 2), (2, 1)):
         expected = sum(w for w, dag in zip(weights, DAGS, strict=True) if (a, b) in dag)
         assert posterior.arc_probability_.loc[NAMES[a], NAMES[b]] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("score", ["bge", "bic-g"])
+def test_effects_averaged_over_dags(score):
+    """Coefficients come from the rows of a child; products along paths are added, and their variances are exact."""
+    rng = np.random.default_rng(12)
+    was_set = draw_targets(rng, 60, SETS)
+    numbers = draw_numbers(rng, was_set)
+    posterior = StructurePosterior(scoring_method=score, n_dags=40)
+    effects = posterior.fit(pd.DataFrame(numbers, columns=NAMES), interventions=was_set).causal_effects()
+    mean, square, n_dags = np.zeros((4, 4)), np.zeros((4, 4)), 40
+    for dag in posterior.sample_dags(n_dags):
+        first, second = np.eye(4), np.zeros((4, 4, 4))  # by cause: E t_v, and E t_u t_v
+        for v in map(NAMES.index, networkx.topological_sort(dag)):
+            parents = sorted(map(NAMES.index, dag.predecessors(NAMES[v])))
+            kept = numbers[~was_set[:, v]] - numbers[~was_set[:, v]].mean(axis=0)
+            cross = kept.T @ kept + (0.5 if score == "bge" else 0.0) * np.eye(4)
+            inverse = np.linalg.inv(cross[np.ix_(parents, parents)])
+            slopes = inverse @ cross[parents, v]
+            # BGe: N + alpha_w - p + 1 degrees of freedom and one for each parent, with alpha_w = p + 2
+            degrees = len(kept) + 3 + len(parents) if score == "bge" else len(kept) - len(parents) - 1
+            spread = (cross[v, v] - slopes @ cross[parents, v]) / (degrees - 2) * inverse
+            for x in range(4):
+                if x != v:
+                    first[x, v] = slopes @ first[x, parents]
+                    second[x, v] = second[x, :, v] = slopes @ second[x, parents]
+                    both = np.outer(slopes, slopes) + spread
+                    second[x, v, v] = np.sum(both * second[x][np.ix_(parents, parents)])
+            second[v, v, v] = 1.0
+        mean += (first - np.eye(4)) / n_dags
+        square += (np.einsum("xvv->xv", second) - np.eye(4)) / n_dags
+    np.testing.assert_allclose(effects.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(effects.std, np.sqrt(np.maximum(square - mean**2, 0.0)), atol=1e-7)
+    np.testing.assert_array_equal(effects.nonzero, posterior.path_probabilities())
+
+
+def test_score_of_rows_leaves_out_the_terms_of_set_variables():
+    rng = np.random.default_rng(13)
+    was_set = draw_targets(rng, 40, SETS)
+    frame, numbers = to_frame(draw_states(rng, was_set)), pd.DataFrame(draw_numbers(rng, was_set), columns=NAMES)
+    mixed = numbers.assign(b=pd.Categorical(np.where(numbers["b"] > 0, "high", "low")))
+    for data, prior in ((frame, 1.0), (numbers, None), (mixed, 1.0)):
+        search = HillClimbSearch(interventions="set", equivalent_sample_size=prior)
+        search.fit(data.assign(set=to_cells(was_set)))
+        rows = pd.concat([data, data]).reset_index(drop=True)
+        twice = np.concatenate([was_set, np.zeros_like(was_set)])
+        terms = list_terms(search.model_, rows)
+        expected = np.where(twice, 0.0, terms).sum(axis=1).mean()
+        assert search.score(rows.assign(set=to_cells(twice))) == pytest.approx(expected)
+        assert search.score(rows[::-1], interventions=twice[::-1]) == pytest.approx(expected)
+        assert search.score(rows) == pytest.approx(terms.sum(axis=1).mean())  # no variable was set
+    with pytest.raises(ValueError, match="neither metric nor true_graph"):
+        search.score(rows, metric="shd", interventions=twice)
+    with pytest.raises(ValueError, match="give one of them"):
+        search.score(rows.assign(set=to_cells(twice)), interventions=twice)
+
+
+def list_terms(model, rows):
+    """Return ln P(x_v | u_v) of each row and variable, (n_rows, 4)."""
+    if hasattr(model, "log_likelihood_terms"):
+        names = list(model.nodes())
+        return pd.DataFrame(model.log_likelihood_terms(rows).T, columns=names)[NAMES].to_numpy()
+    cpds = [model.get_cpds(name) for name in NAMES]
+    return np.log([[cpd.get_value(**row[cpd.variables]) for cpd in cpds] for _, row in rows.iterrows()])
 
 
 # ---- bad input ----

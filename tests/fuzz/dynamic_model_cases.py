@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.models import DynamicBayesianNetwork
+from pgmx.models import DynamicBayesianNetwork, TwoSliceBayesianNetwork
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 from tests.fuzz.cases import chance, pick
 from tests.helpers.dynamic_networks import draw_dynamic_network
@@ -39,6 +39,35 @@ enter_calls(
     {
         "transition": Wrong((None, "x", 3)),
         "lags": Wrong((0, -1, 1.5, "x", 9), ("column",)),
+        "static_columns": Wrong((["z"], ["a@t-0"], [None]), ("column", "None")),
+        "names": Wrong((["z"], [None], []), ("column", "None", "names")),
+        "prior": Wrong((3, "x"), ("prior",)),
+    },
+)
+
+
+def draw_two_slices(rng: np.random.Generator) -> Arguments:
+    """Return arguments of the constructor of a network of two slices."""
+    cards = {name: pick(rng, [2, 3]) for name in "abc"[: int(rng.integers(1, 4))]}
+    static = {"s": 2} if chance(rng, 0.4) else {}
+    model = draw_dynamic_network(rng, cards, 1, static, prior=False)
+    return {"transition": model.transition, "static_columns": list(model.static_columns), "names": list(cards)}
+
+
+def check_two_slices(model: Any, arguments: Arguments) -> None:
+    """Both slices have all variables, and pgmpy accepts the tables."""
+    names = [*arguments["static_columns"], *arguments["names"]]
+    assert {(node[0], node[1]) for node in model.nodes()} == {(name, s) for name in names for s in (0, 1)}
+    assert model.check_model() and model == DynamicBayesianNetwork(**arguments)
+
+
+enter_calls(
+    "models.TwoSliceBayesianNetwork",
+    TwoSliceBayesianNetwork,
+    draw_two_slices,
+    check_two_slices,
+    {
+        "transition": Wrong(("x", 3)),
         "static_columns": Wrong((["z"], ["a@t-0"], [None]), ("column", "None")),
         "names": Wrong((["z"], [None], []), ("column", "None", "names")),
         "prior": Wrong((3, "x"), ("prior",)),

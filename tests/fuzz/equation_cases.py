@@ -50,6 +50,7 @@ def draw_rows(rng: np.random.Generator) -> Arguments:
         "exogenous": exogenous,
         "exogenous_power": None if exogenous == "blind" else powers,
         "fit_intercept": bool(rng.random() < 0.5),
+        "threshold": pick(rng, [0.1, "relative"]),
     }
 
 
@@ -58,6 +59,20 @@ def learn_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.IdentifiabilityWarning)
         return estimators.TensorSEM(**{"window": 30, **options}).fit(X, exogenous_power=exogenous_power)
+
+
+def learn_sparse_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
+    """Fit sparse equations of windows of 30 rows, without warnings of inputs that are proportional by chance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.IdentifiabilityWarning)
+        return estimators.SparseTensorSEM(**{"window": 30, **options}).fit(X, exogenous_power=exogenous_power)
+
+
+def draw_sparse_rows(rng: np.random.Generator) -> Arguments:
+    """Return the same series with a penalty."""
+    drawn = draw_rows(rng)
+    del drawn["threshold"]
+    return {**drawn, "lam_ratio": float(rng.uniform(0.01, 1.0)), "adaptive": bool(rng.random() < 0.5)}
 
 
 def track_sem(X: Any, exogenous_power: Any, **options: Any) -> Any:
@@ -105,7 +120,29 @@ enter_calls(
     learn_sem,
     draw_rows,
     check_equations,
-    {**_WRONG, "window": Wrong((0, "x")), "boundaries": Wrong(([3, 2], "x")), "edge_statistic": Wrong(("x", None))},
+    {
+        **_WRONG,
+        "n_starts": NATURAL,
+        "window": Wrong((0, "x")),
+        "boundaries": Wrong(([3, 2], "x")),
+        "edge_statistic": Wrong(("x", None)),
+    },
+    0.5,
+)
+enter_calls(
+    "estimators.SparseTensorSEM",
+    learn_sparse_sem,
+    draw_sparse_rows,
+    check_equations,
+    {
+        "exogenous": _WRONG["exogenous"],
+        "lam": Wrong((0.0, -1.0, "x")),
+        "lam_ratio": Wrong((0.0, 1.5, "x", None)),
+        "adaptive": Wrong(("x", None)),
+        "refit": Wrong(("x", None)),
+        "tol": Wrong((0.0, "x")),
+        "max_iter": NATURAL,
+    },
     0.5,
 )
 enter_calls(

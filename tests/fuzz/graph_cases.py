@@ -289,10 +289,24 @@ def draw_picture(rng: np.random.Generator) -> Arguments:
     return {"graph": graph, "path": InFolder(pick(rng, ["p.svg", "p.png"])), "dpi": 40}
 
 
+def draw_picture_options(rng: np.random.Generator) -> Arguments:
+    """Return a graph, where its picture goes, and what is shown of it."""
+    arguments = draw_picture(rng)
+    names = list(arguments["graph"])
+    choices = {
+        "sizes": [None, "degree", "closeness", dict.fromkeys(names, 1.0)],
+        "targets": [None, [], names[:1], [[], names[:2]]],
+        "around": [None, names[0], names[:2]],
+        "radius": [1, 2],
+        "layout": [None, "spring", "circular", "communities"],
+    }
+    return arguments | {option: pick(rng, values) for option, values in choices.items()}
+
+
 enter_calls(
     "plotting.save_picture",
     plotting.save_picture,
-    draw_picture,
+    draw_picture_options,
     lambda result, arguments: np.testing.assert_(result.stat().st_size > 100),
     {
         "path": Wrong((InFolder("p.pdf"), InFolder("none/p.svg"), InFolder("p")), ("p.pdf", "none", "'p'")),
@@ -302,7 +316,11 @@ enter_calls(
         ),
         "dpi": Wrong((0, -1, "x", np.nan)),
         "reference": Wrong((3, "x"), ("graph",)),
-        "layout": Wrong(("round", 3), ("layout",)),
+        "layout": Wrong(("round", 3, "slices"), ("layout",)),
+        "sizes": Wrong(("betweenness", {}, {"tail": -1.0}, 3), ("sizes",)),
+        "targets": Wrong((["no one"], "no one", 3), ("targets",)),
+        "around": Wrong(("no one", [3.5], [["no one"]]), ("around",)),
+        "radius": Wrong((0, 1.5, "x"), ("radius",)),
         "pos": Wrong(({}, {"tail": (0, 0)}), ("pos",)),
         "max_edges": Wrong((-1, 1.5, "most"), ("max_edges",)),
     },
@@ -324,6 +342,47 @@ enter_calls(
         "path": Wrong((InFolder("p.pdf"), InFolder("none/p.html"), InFolder("p")), ("p.pdf", "none", "'p'")),
         "graph": Wrong((3, None, nx.DiGraph()), ("graph",)),
         "bootstrap": Wrong((3, {("a",): 1.0}, {("no one", "b"): 0.5}), ("strengths", "no one")),
+    },
+    0.3,
+)
+
+
+def draw_distribution(rng: np.random.Generator) -> Arguments:
+    """Return a network and one of its variables."""
+    return {"model": draw_bayesian_network(rng), "variable": pick(rng, ["a", "b", "c"])}
+
+
+enter_calls(
+    "plotting.plot_cpd",
+    plotting.plot_cpd,
+    draw_distribution,
+    lambda result, arguments: np.testing.assert_(arguments["variable"] in result.get_xlabel()),
+    {"model": Wrong((3, None, nx.path_graph(2)), ("CPD",)), "variable": Wrong(("no one", 3, None), ("variable",))},
+    0.3,
+)
+
+
+def draw_question(rng: np.random.Generator) -> Arguments:
+    """Return a network and an observation."""
+    return {"model": draw_bayesian_network(rng), "evidence": pick(rng, [None, {"a": 0}, {"b": 1}])}
+
+
+def check_panels(result: Any, arguments: Arguments) -> None:
+    """There is one panel per variable that is not observed, unless some are named."""
+    shown = [ax.get_title() for ax in result.axes]
+    free = [name for name in "abc" if name not in (arguments["evidence"] or {})]
+    assert sorted(shown) == sorted(arguments.get("variables", free))
+
+
+enter_calls(
+    "plotting.plot_marginals",
+    plotting.plot_marginals,
+    draw_question,
+    check_panels,
+    {
+        "model": Wrong((3, None, nx.path_graph(2)), ("network",)),
+        "evidence": Wrong(({"no one": 0}, {"a": "no state"}, 3), ("no one", "no state")),
+        "variables": Wrong(([], ["no one"], "no one"), ("variables",)),
     },
     0.3,
 )

@@ -44,7 +44,10 @@ RESULTS = {
     ),
     *(
         "EdgeCurve",
+        "GriddedEvents",
         "KernelResponses",
+        "OneStepPredictions",
+        "SystemTransitions",
         "StructuralSeries",
         "EdgeDifferences",
         "EliminationPlan",

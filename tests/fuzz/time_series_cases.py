@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
@@ -10,7 +11,7 @@ from pgmx.estimators import GraphicalLasso
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph, graphs_by_window, measures_by_window
 from pgmx.plotting import plot_adjacency, plot_edge_paths, plot_forecast, plot_summary_graph
 from tests.fuzz.calls import Arguments, Wrong, enter_calls, ignore
-from tests.fuzz.cases import chance
+from tests.fuzz.cases import chance, pick
 from tests.fuzz.frames import draw_names
 from tests.fuzz.oracles import is_close
 from tests.oracles.time_series import forecast
@@ -185,12 +186,13 @@ def draw_pictures(rng: np.random.Generator) -> Arguments:
         "graph": TimeSeriesGraph.from_coefficients(**arguments),
         "attribute": "strength",
         "n_edges": int(rng.integers(1, 9)),
+        "order": pick(rng, ["given", "clustered"]),
     }
 
 
-def draw_all_pictures(graph: TimeSeriesGraph, attribute: str, n_edges: int) -> Any:
+def draw_all_pictures(graph: TimeSeriesGraph, attribute: str, n_edges: int, order: str, reference: Any = None) -> Any:
     """Draw every picture of a graph."""
-    plot_adjacency(graph, attribute=attribute)
+    plot_adjacency(graph, attribute=attribute, order=order, reference=graph if reference is None else reference)
     plot_summary_graph(graph, attribute=attribute)
     return plot_edge_paths([graph, graph], attribute=attribute, n_edges=n_edges)
 
@@ -204,5 +206,7 @@ enter_calls(
         "graph": Wrong((None, [[1.0]], TimeSeriesGraph()), ("graph", "TimeSeriesGraph")),
         "attribute": Wrong(("size", 3)),
         "n_edges": Wrong((0, "x")),
+        "order": Wrong(("hclust", 3), ("order",)),
+        "reference": Wrong((3, [[1.0]], nx.path_graph(2)), ("reference", "graph")),
     },
 )

@@ -12,8 +12,10 @@ from pgmx.estimators import (
     KernelSVARM,
     LinearSVARM,
     ScalableLDS,
+    SparseTensorSEM,
     SparsityEnforcingLDS,
     SparsityInducingLDS,
+    SVARMTracker,
     TensorSEM,
     TensorSEMTracker,
 )
@@ -58,7 +60,11 @@ SERIES_LEARNERS = {
         lambda n: {"instantaneous": False, "kernels": ("linear", "poly2")}, FORECASTS, is_linear=False
     ),
     LinearSVARM: SeriesLearner(lambda n: {"instantaneous": False}, FORECASTS, is_linear=False),
+    SparseTensorSEM: SeriesLearner(
+        lambda n: {"exogenous": "blind", "window": 20, "lam_ratio": 0.01}, is_linear=False, takes_any_width=False
+    ),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
+    SVARMTracker: SeriesLearner(lambda n: {"instantaneous": False}, is_linear=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
     SparsityInducingLDS: SeriesLearner(expected_failures=FORECASTS),

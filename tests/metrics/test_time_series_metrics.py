@@ -5,9 +5,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from pgmx.metrics import coefficient_error, edge_curve, edge_error_rate, prediction_error, structure_recall
+from pgmx.metrics import (
+    coefficient_error,
+    edge_curve,
+    edge_error_rate,
+    edge_mse,
+    prediction_error,
+    structure_recall,
+    success_rate,
+)
+from pgmx.plotting import plot_roc
 
 
 def draw(seed, shape=(5, 5), share=0.4):
@@ -84,8 +93,49 @@ def test_edge_curve_equals_scikit_learns(diagonal):
     curve = edge_curve(strengths, truth, diagonal=diagonal)
     assert curve.area == pytest.approx(roc_auc_score(truth[counts], np.abs(strengths[counts])), rel=1e-12)
     expected = roc_curve(truth[counts], np.abs(strengths[counts]), drop_intermediate=False)
-    for ours, theirs in zip(curve, expected, strict=False):
+    for ours, theirs in zip(curve[:3], expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    labels, sizes = truth[counts], np.abs(strengths[counts])
+    assert curve.average_precision == pytest.approx(average_precision_score(labels, sizes), rel=1e-12)
+    precision, recall, thresholds = precision_recall_curve(labels, sizes)
+    np.testing.assert_allclose(curve.precision, precision[::-1], rtol=1e-12)
+    np.testing.assert_allclose(curve.true_positive_rate, recall[::-1], rtol=1e-12)
+    np.testing.assert_array_equal(curve.thresholds[1:], thresholds[::-1])
+
+
+def test_edge_mse_and_success():
+    truth, estimate = draw(5), draw(6)
+    off = ~np.eye(5, dtype=bool)
+    assert edge_mse(estimate, truth) == pytest.approx(((truth - estimate)[off] ** 2).sum() / 20)
+    assert edge_mse(truth, csr_array(truth)) == 0
+    lags, same = np.stack([np.zeros((5, 5)), truth, estimate]), np.stack([np.zeros((5, 5)), truth, truth])
+    assert edge_mse(lags, same) == pytest.approx(edge_mse(estimate, truth) / 2)
+    assert success_rate([truth, 2 * truth, estimate, truth + np.eye(5)], [truth] * 4) == 0.75
+
+
+def test_curves_are_drawn():
+    rng = np.random.default_rng(3)
+    curves = {name: edge_curve(rng.random((9, 9)), rng.random((9, 9)) < 0.4) for name in ("a", "b")}
+    ax = plot_roc(curves)
+    first, other, chance = ax.get_lines()
+    np.testing.assert_array_equal(first.get_xydata()[:, 1], curves["a"].true_positive_rate)
+    np.testing.assert_array_equal(other.get_xydata()[:, 0], curves["b"].false_positive_rate)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"{name}: {curve.area:.3f}" for name, curve in curves.items()
+    ]
+    assert ax.get_legend().get_title().get_text() == "area under the curve" and list(chance.get_ydata()) == [0, 1]
+    ax = plot_roc(curves["a"], kind="precision_recall")
+    line, chance = ax.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), curves["a"].precision)
+    assert ax.get_legend().get_texts()[0].get_text() == f"{curves['a'].average_precision:.3f}"
+    assert chance.get_ydata()[0] == curves["a"].precision[-1] and ax.get_ylabel() == "precision"
+    assert len(plot_roc(curves, kind="precision_recall").get_lines()) == 2  # the shares of edges differ
+    with pytest.raises(ValueError, match="kind must be one of roc, precision_recall, got 'pr'"):
+        plot_roc(curves, kind="pr")
+    with pytest.raises(TypeError, match="expected results of edge_curve, 'a' is ndarray"):
+        plot_roc({"a": np.eye(3)})
+    with pytest.raises(ValueError, match="there is nothing to draw: give results of edge_curve"):
+        plot_roc({})
 
 
 SQUARE = np.eye(3)
@@ -107,6 +157,9 @@ SQUARE = np.eye(3)
         (lambda: structure_recall(SQUARE, np.zeros((3, 3))), "no node of true_coef has a parent"),
         (lambda: structure_recall(SQUARE, SQUARE, k=0), "k must be at least 1"),
         (lambda: edge_error_rate([[1.0]], [[1.0]]), "two nodes or more"),
+        (lambda: edge_mse([[1.0]], [[1.0]]), "edge_mse needs two nodes or more"),
+        (lambda: success_rate([], []), "one entry per trial, got 0 and 0"),
+        (lambda: success_rate([SQUARE], [SQUARE] * 2), "one entry per trial, got 1 and 2"),
         (lambda: edge_curve(SQUARE, np.eye(4)), "strengths and truth must both be"),
         (lambda: edge_curve(SQUARE, SQUARE), "truth must have both edges and pairs without"),
         (lambda: edge_curve(np.full((3, 3), np.nan), SQUARE, diagonal=True), "must not be NaN"),

@@ -9,23 +9,24 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DynamicBayesianNetwork as PgmpyNetwork
 
 import pgmx.models.pgmpy_estimators  # noqa: F401 (pgmpy.inference imports pgmpy.estimators, with a warning)
-from pgmx.models import DynamicBayesianNetwork, read_model, save_model
-from pgmx.plotting import plot_graph, save_report
+from pgmx.fitted import get_series_graph
+from pgmx.models import DiscreteBayesianNetwork, DynamicBayesianNetwork, TwoSliceBayesianNetwork, read_model, save_model
+from pgmx.plotting import plot_graph, plot_summary_graph, save_report
 from tests.helpers.dynamic_networks import draw_dynamic_network
 from tests.oracles.dynamic_networks import enumerate_series
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in divide:RuntimeWarning")  # pgmpy divides by zeros
-@pytest.mark.parametrize("prior", [True, False])
-def test_answers_equal_those_of_pgmpy(prior):
-    rng = np.random.default_rng(7)
-    model = draw_dynamic_network(rng, {"a": 2, "b": 3}, 1, {"s": 2}, prior=prior)
+@pytest.mark.parametrize(("prior", "number"), [(True, 7), (False, 7), (True, 4)])
+def test_answers_equal_those_of_pgmpy(prior, number):
+    rng = np.random.default_rng(number)
+    model = TwoSliceBayesianNetwork.from_network(draw_dynamic_network(rng, {"a": 2, "b": 3}, 1, {"s": 2}, prior=prior))
     from pgmpy.inference import DBNInference
 
-    network = model.to_pgmpy()
-    assert network.check_model()
+    assert isinstance(model, PgmpyNetwork) and model.check_model()
+    model.initialize_initial_state()
     history = model.simulate(2, history=None if prior else make_history()).drop(columns=["series", "time"])
-    inference = DBNInference(network)
+    inference = DBNInference(model)
     known = {(name, t): history[name].iloc[t] for t in range(2) for name in ("a", "b", "s")}
     values = model.forecast(history, 2).values
     for step in range(2):
@@ -33,6 +34,50 @@ def test_answers_equal_those_of_pgmpy(prior):
             answer = inference.forward_inference([(name, 2 + step)], known)[name, 2 + step]
             # pgmpy numbers the states in its answers
             assert values[name].iloc[step].tolist() == pytest.approx(answer.values.tolist(), rel=1e-8)
+
+
+@pytest.mark.parametrize("prior", [True, False])
+def test_networks_of_two_slices_are_pgmpys(prior, tmp_path):
+    model = draw_dynamic_network(np.random.default_rng(7), {"a": 2, "b": 3}, 1, {"s": 2}, prior=prior)
+    ours, theirs = TwoSliceBayesianNetwork.from_network(model), model.to_pgmpy()
+    assert set(ours.nodes()) == set(theirs.nodes()) and set(ours.edges()) == set(theirs.edges())
+    assert all(ours.get_cpds(cpd.variable) == cpd for cpd in theirs.cpds) and len(ours.cpds) == len(theirs.cpds) == 6
+    assert [cpd.variable[1] for cpd in ours.get_cpds(time_slice=1)] == [1, 1, 1]
+    assert ours.get_cpds("b") == model.get_cpds("b")
+    assert ours.states == model.states and ours.states["b", 1] == ["0", "1", "2"]
+    assert (ours == model) and (model == ours) and hash(ours) == hash(model) and ours != theirs
+    again = [ours.copy(), pickle.loads(pickle.dumps(ours)), read_model(save_model(ours, tmp_path / "two.json"))]
+    assert all(type(other) is TwoSliceBayesianNetwork and other == ours for other in again)
+    assert type(DynamicBayesianNetwork.from_network(ours)) is DynamicBayesianNetwork
+    part = ours.subgraph([("a", 0), ("a", 1)])
+    assert len(part) == 2 and part == part.copy() and part != ours and hash(part) is not None
+    assert get_series_graph(ours).edges == model.to_networkx().edges
+
+
+def test_tables_and_edges_of_two_slices_are_fixed():
+    model = TwoSliceBayesianNetwork.from_network(draw_dynamic_network(np.random.default_rng(7), {"a": 2, "b": 3}, 1))
+    for change in (
+        lambda: model.add_edge(("a", 0), ("b", 0)),
+        lambda: model.add_cpds(*model.cpds),
+        lambda: model.remove_cpds(("a", 0)),
+        lambda: model.fit(None),
+    ):
+        with pytest.raises(TypeError, match="TwoSliceBayesianNetwork follow from its parameters"):
+            change()
+    model.get_cpds(("a", 0)).values[:] = 0.5
+    assert not (model.get_cpds(("a", 0)).values == 0.5).any()
+    with pytest.raises(ValueError, match="no variable 'z'"):
+        model.get_cpds("z")
+
+
+def test_networks_with_a_common_cycle_are_of_our_class(tmp_path):
+    rng = np.random.default_rng(0)
+    model = draw_dynamic_network(rng, {"a": 2, "b": 2})
+    while set(model.prior.edges()) != {("a@t-1", "b@t-1")} or ("b@t-0", "a@t-0") not in model.transition.edges():
+        model = draw_dynamic_network(rng, {"a": 2, "b": 2})
+    with pytest.raises(ValueError, match="form the cycle 'a' -> 'b'"):
+        TwoSliceBayesianNetwork.from_network(model)
+    assert type(read_model(save_model(model, tmp_path / "model.json"))) is DynamicBayesianNetwork
 
 
 def make_history():
@@ -68,6 +113,21 @@ def test_what_pgmpy_does_not_have_is_refused():
         draw_dynamic_network(rng, {"a": 2}, 2).to_pgmpy()
     with pytest.raises(ValueError, match="'a@t-1', 'a@t-0' are continuous"):
         draw_dynamic_network(rng, {"a": 0, "b": 2}, 1).to_pgmpy()
+
+
+def test_strengths_of_discrete_edges_are_distances_of_distributions():
+    states = {name: [0, 1] for name in ("a@t-1", "b@t-1", "a@t-0")}
+    network = DiscreteBayesianNetwork([("a@t-1", "a@t-0"), ("b@t-1", "a@t-0")])
+    table = [[0.9, 0.5, 0.4, 0.4], [0.1, 0.5, 0.6, 0.6]]  # by the states of a and, faster, of b
+    network.add_node("b@t-0")
+    network.add_cpds(
+        TabularCPD("a@t-0", 2, table, ["a@t-1", "b@t-1"], [2, 2], state_names=states),
+        *(TabularCPD(name, 2, [[0.5], [0.5]]) for name in ("a@t-1", "b@t-1", "b@t-0")),
+    )
+    graph = DynamicBayesianNetwork(network).to_networkx()
+    # a: |.9 - .4| and |.5 - .4|; b: |.9 - .5| and 0
+    assert graph.edges[("a", 1), ("a", 0)]["strength"] == pytest.approx(0.3)
+    assert graph.edges[("b", 1), ("a", 0)]["strength"] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("prior", [True, False])
@@ -138,6 +198,7 @@ def test_damaged_documents_are_named(change, message, tmp_path):
 def test_pictures_and_reports_show_the_network(cards, tmp_path):
     model = draw_dynamic_network(np.random.default_rng(11), cards, 2, {"s": 2} if all(cards.values()) else {})
     plot_graph(model)
+    plot_summary_graph(model)
     page = save_report(model, tmp_path / "model.html").read_text()
     assert f"{'Probabilities' if model.states else 'Regression'} of a" in page
     assert model.get_cpds("a") in model.cpds

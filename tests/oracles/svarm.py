@@ -142,3 +142,31 @@ class ThesisADMM:
             weights = [np.linalg.solve(r, g) for r, g in zip(node["roots"], node["gamma"], strict=True)]
             rows.append(evaluate(node["matrices"], node["y"], weights, lam))
         return np.array(rows)
+
+
+def weighted_ridge(series, lags, lam, forgetting, *, kind="linear", instantaneous=True):
+    """Return the norms (L + 1, N, N) of weighted kernel ridge regression of all targets, from kernel matrices.
+
+    Weights of the targets are forgetting^(T' - 1 - s). Kernel matrices and targets are centred by weighted means, of
+    weighted trace and variance 1; ½‖r‖² + λ Σ a_b'K_b a_b.
+    """
+    n_rows, n = series.shape
+    w = forgetting ** np.arange(n_rows - lags - 1, -1, -1.0)
+    centre = np.eye(len(w)) - np.outer(np.ones(len(w)), w) / w.sum()
+    root = np.sqrt(w)
+    norms = np.zeros((lags + 1, n, n))
+    for target in range(n):
+        blocks, matrices = [], []
+        for lag in range(0 if instantaneous else 1, lags + 1):
+            for source in range(n):
+                if lag or source != target:
+                    matrix = centre @ kernel_matrix(series[lags - lag : n_rows - lag, source], kind) @ centre.T
+                    matrix = root[:, None] * matrix * root
+                    blocks.append((lag, source))
+                    matrices.append(matrix * w.sum() / np.trace(matrix))
+        y = root * (centre @ series[lags:, target])
+        y *= np.sqrt(w.sum()) / np.linalg.norm(y)
+        a = np.linalg.solve(sum(matrices) + 2.0 * lam * np.eye(len(y)), y)
+        for (lag, source), matrix in zip(blocks, matrices, strict=True):
+            norms[lag, target, source] = np.sqrt(a @ matrix @ a)
+    return norms

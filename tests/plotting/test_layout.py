@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from pgmx.datasets import load_network
-from pgmx.plotting.layered_layout import (
+from pgmx.plotting.graphs.layered_layout import (
     HEIGHT,
     NODE_GAP,
     _place_row,
@@ -129,7 +129,7 @@ def test_places_of_a_layer_meet_the_optimality_conditions(items):
 
 
 def test_a_large_graph_is_laid_out_without_bends_when_they_would_be_too_many(monkeypatch):
-    monkeypatch.setattr("pgmx.plotting.layered_layout.MAX_BENDS", 3)
+    monkeypatch.setattr("pgmx.plotting.graphs.layered_layout.MAX_BENDS", 3)
     chain = list(pairwise(range(8)))
     _, bends = compute_layout([20.0] * 8, [*chain, (0, 7)])
     assert bends == {}

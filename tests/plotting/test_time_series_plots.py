@@ -145,7 +145,7 @@ def test_paths_of_edges():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: plot_adjacency([[1.0]]), TypeError, "expected a TimeSeriesGraph"),
+        (lambda: plot_adjacency([[1.0]]), TypeError, "expected a pgmpy or networkx graph"),
         (lambda: plot_summary_graph(TimeSeriesGraph()), ValueError, "has no nodes"),
         (lambda: plot_summary_graph(make_graph(), attribute="size"), ValueError, "attribute must be one of 'weight'"),
         (lambda: plot_forecast(make_graph(), np.ones((3, 3))), TypeError, "expected a LinearDynamicalSystem"),

@@ -57,9 +57,9 @@ def test_flags_are_their_twin():
 @pytest.mark.parametrize(("loss", "step"), [("logistic", 64.0), ("hinge", 32.0)])
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_flags_of_labels_are_their_twin(loss, step, n_labels):
-    X, y, _ = drifting_stream(900, None, noise=0.0)
+    X, y, _ = drifting_stream(400, None, noise=0.0)
     labels = np.digitize(y, [0.5] if n_labels == 2 else [0.3, 0.6])
-    labels[600:] = (labels[600:] + 1) % n_labels
+    labels[300:] = (labels[300:] + 1) % n_labels
     learner = AdaRakerClassifier(loss=loss, n_components=20, variances=1.0).fit(X, labels)
     outputs = []
     for k in [1] if n_labels == 2 else range(3):

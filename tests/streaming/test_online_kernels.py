@@ -16,7 +16,7 @@ def draw_rows(n_rows=150, seed=0, n_features=3):
 
 @pytest.mark.parametrize("budget", [None, 1, 20])
 def test_regressors_are_their_twin(budget):
-    X, y = draw_rows()
+    X, y = draw_rows(80)
     X = 1.4 * X
     learner = OnlineKernelRegressor(kernels=list(KERNELS), variances=(0.3, 2.0), budget=budget, penalty=0.05)
     predictions = learner.predict_partial_fit(X, y)
@@ -25,7 +25,7 @@ def test_regressors_are_their_twin(budget):
     np.testing.assert_allclose(predictions, expected, rtol=1e-9, atol=1e-12)
     weights = np.exp(twin.logs - twin.logs.max())
     np.testing.assert_allclose(learner.kernel_weights_[0], weights / weights.sum(), rtol=1e-9)
-    assert learner.n_supports_ == (budget or 150)
+    assert learner.n_supports_ == (budget or 80)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])

@@ -56,11 +56,11 @@ def test_dictionaries_that_mix_kinds_are_their_twin(cls):
     pairs = [("gaussian", 0.5), ("gaussian", 2.0), ("laplacian_l1", 0.5), ("laplacian_l1", 2.0)]
     frequencies = draw_frequencies(pairs, 9, 4, True, rng)
     np.testing.assert_array_equal(learner.frequencies_, frequencies)
-    sketches = [draw_sketch(degree, 10, 4, rng) for degree in (2, 3)]
+    buckets, signs = draw_sketch(3, 10, 4, rng)
 
     def map_row(x):
         waves = list(np.hstack([np.sin(frequencies @ x), np.cos(frequencies @ x)]) / 2)
-        second, third = (sketch_polynomial(x, *sketch, 8) for sketch in sketches)
+        second, third = (sketch_polynomial(x, buckets[:q], signs[:q], 8) for q in (2, 3))
         return [second, *waves[:2], x / 3, third, *waves[2:]]
 
     assert any(z @ z > 1 for x in X for z in map_row(x)[::3])
@@ -260,6 +260,16 @@ def test_refused_options():
         (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),
         (RakerRegressor, {"coverage": 1.0}, "coverage"),
         (RakerClassifier, {"loss": "square"}, "loss"),
+        (RakerRegressor, {"n_components": True}, "n_components=True .* not a boolean"),
+        (AdaRakerRegressor, {"penalty": True}, "penalty=True .* not a boolean"),
+        (AdaRakerClassifier, {"penalty": 1e308}, "penalty"),
+        (RakerRegressor, {"n_components": 10**30}, "n_components"),
+        (RakerRegressor, {"variances": {}}, "variances=.* above 0"),
+        (GradrakerRegressor, {"variances": {}}, "variances=.* above 0"),
+        (GradrakerRegressor, {"variances": (1.0, -1.0)}, "variances=.* above 0"),
+        (GradrakerRegressor, {"kernels": 3}, "kernels"),
+        (GradrakerRegressor, {"layers": True}, "layers=True must be a list"),
+        (GradrakerClassifier, {"node_features": {}}, "because graph, layers or node_features is set"),
     ]:
         with pytest.raises(ValueError, match=words):
             cls(**options).fit(X, y if "Regressor" in cls.__name__ else y > 0.3)
@@ -277,7 +287,7 @@ def test_refused_options():
 def test_steps_within_the_curvature_of_a_loss_stay_bounded(cls, options):
     """One row whose labels alternate: the slope of the loss is at most 1, so that f keeps within its first step."""
     learner = cls(**options)
-    for label in [0, 1] * 100:
+    for label in [0, 1] * 30:
         learner.partial_fit([[1.0, 1.0]], [label], classes=[0, 1])
         assert abs(learner.decision_function([[1.0, 1.0]])[0]) <= options["step"]
 

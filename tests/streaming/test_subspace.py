@@ -59,7 +59,7 @@ def list_row(learner, row):
 @every_model
 @pytest.mark.parametrize("sketch", ["newton", "gradient"])
 def test_updates_are_those_of_the_slow_twin(options, sketch):
-    X = draw_cells()
+    X = draw_cells(40 if sketch == "newton" else 15)
     options = {**options, "sketch": sketch}
     learner = start(options, levels=options.get("levels", (0, 1, 2, 3))).partial_fit(np.full((1, 6), np.nan))
     twin = Twin(learner, learner._pack_state())

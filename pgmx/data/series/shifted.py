@@ -1,4 +1,4 @@
-"""Coded columns at several lags as views of one copy of their rows.
+"""Columns at several lags without copies of their rows: views of coded columns, and chunks of numeric ones.
 
 Row t of N lies at bit t // W of word t % W, for W words per bit plane, so that a shift by k rows is a shift by k words.
 Words in front of a plane hold the ends of the lanes before: word -k has the rows of word W - k, one bit higher. The
@@ -6,12 +6,14 @@ codes of the 64 rows of a word are adjacent. A column at lag k is then a pointer
 and 64 k codes earlier into the same codes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pgmx._ext import _counts
+from pgmx.data.distributed.partitions import NumericPartition
+from pgmx.data.numeric import NumericTable
 from pgmx.data.table import DiscreteTable
 
 
@@ -30,6 +32,7 @@ class RowLanes:
         """Lay out all columns, which come in tables of some of them."""
         names: list = []
         states: list = []
+        markers: list = []
         laid = np.zeros((n_columns, (self.n_front + self.n_words) * 64), dtype=np.uint8)
         for part in tables:
             laid = laid if part.codes.dtype == np.uint8 or laid.dtype == np.uint16 else laid.astype(np.uint16)
@@ -37,7 +40,8 @@ class RowLanes:
                 self._lay_out(codes, laid[len(states)])
                 states.append(part.states[len(states) - len(names)])
             names += part.columns
-        self.table = DiscreteTable._from_parts(tuple(names), tuple(states), laid)
+            markers += part.missing_codes.tolist()
+        self.table = DiscreteTable._from_parts(tuple(names), tuple(states), laid, np.array(markers))
 
     def _lay_out(self, codes: np.ndarray, out: np.ndarray) -> None:
         lanes = np.zeros(64 * self.n_words, dtype=codes.dtype)
@@ -109,8 +113,10 @@ class ShiftedTable(DiscreteTable):
         assert lanes.table is not None
         self._lanes, self._sources, self._targets, self._n_children = lanes, list(sources), targets, n_children
         self._views: dict[str, Any] | None = None
-        states = tuple(lanes.table.states[v] for v, _ in self._sources)
-        self._set(tuple(columns), states, np.empty((len(states), 0), dtype=lanes.table.codes.dtype), None)
+        ids = [v for v, _ in self._sources]
+        states = tuple(lanes.table.states[v] for v in ids)
+        no_codes = np.empty((len(states), 0), dtype=lanes.table.codes.dtype)
+        self._set(tuple(columns), states, no_codes, lanes.table.missing_codes[ids])
         # an array of this shape without memory: codes are computed
         self._codes = np.broadcast_to(self._codes.dtype.type(0), (len(states), len(targets)))
 
@@ -125,7 +131,7 @@ class ShiftedTable(DiscreteTable):
 
     def to_plain(self) -> DiscreteTable:
         """Return the table with its codes in memory."""
-        return DiscreteTable._from_parts(self.columns, self.states, np.asarray(self.codes))
+        return DiscreteTable._from_parts(self.columns, self.states, np.asarray(self.codes), self.missing_codes)
 
     def repeat_rows(self, weights: Any) -> DiscreteTable:
         """Return a table in memory in which row i occurs ``weights[i]`` times."""
@@ -180,3 +186,53 @@ class ShiftedTable(DiscreteTable):
 
     def __reduce__(self) -> Any:
         return ShiftedTable, (self.columns, self._lanes, self._sources, self._targets, self._n_children)
+
+
+class ShiftedNumbers(NumericTable):
+    """Numeric columns at lags. The rows are `targets`, and are made in chunks of `chunk_rows`.
+
+    `columns` are the values of each column, float64 (N,), and its lag. Chunks are in column-major order, as frames are.
+    """
+
+    has_views = True
+
+    def __init__(
+        self, names: Sequence[Hashable], columns: Sequence[tuple[np.ndarray, int]], targets: np.ndarray, chunk_rows: int
+    ):
+        super().__init__(names, "error")
+        self._columns, self._targets, self._chunk_rows = list(columns), targets, chunk_rows
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._targets)
+
+    @property
+    def float_columns(self) -> list:
+        """Names of the columns."""
+        return list(self.names)
+
+    def rows(self) -> np.ndarray:
+        """Return all rows, float64 (n_rows, n_columns)."""
+        return self._take(slice(None))
+
+    def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the positions of the rows and the rows of each chunk."""
+        for first in range(0, self.n_rows, self._chunk_rows):
+            chunk = slice(first, min(first + self._chunk_rows, self.n_rows))
+            yield np.arange(chunk.start, chunk.stop), self._take(chunk)
+
+    def _take(self, chunk: slice) -> np.ndarray:
+        rows = self._targets[chunk]
+        values = np.empty((self.n_columns, len(rows)))
+        is_whole = bool(len(rows)) and int(rows[-1] - rows[0]) == len(rows) - 1
+        for out, (column, lag) in zip(values, self._columns, strict=True):
+            out[:] = column[rows[0] - lag : rows[-1] + 1 - lag] if is_whole else column[rows - lag]
+        return values.T
+
+    def reduce(
+        self, function: Callable, *arguments: Any, add: Callable[[list], Any], weights: np.ndarray | None = None
+    ) -> Any:
+        """Return a function of the partition of all rows, which are in memory one chunk at a time."""
+        blocks: Any = self.chunks()  # a partition reads its blocks once
+        return function(NumericPartition(self.names, blocks, weights), *arguments)

@@ -21,13 +21,13 @@ from pgmx.data import (
     encode,
     open_frame,
 )
-from pgmx.data.distributed.tables import refuse_remote
+from pgmx.data.distributed.tables import is_remote, refuse_remote
 from pgmx.data.files.readers import is_chunked
 from pgmx.data.inputs import is_plane_file, open_for_scores, open_rows_to_score, split_column
 from pgmx.data.weights import Interventions, read_interventions, read_set_cells
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
-from pgmx.inference.likelihood import held_out_log_likelihood
+from pgmx.inference.likelihood import HeldOutLikelihood, held_out_log_likelihood, sum_unset_terms
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
@@ -189,7 +189,11 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             coding = self._list_coding()
             # chunks are coded to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_chunked(X) else X), **coding)
-        likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
+        return self._report(held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing]))
+
+    @staticmethod
+    def _report(likelihood: HeldOutLikelihood) -> float:
+        """Return the mean log-likelihood, and warn of impossible rows."""
         if likelihood.impossible:
             warnings.warn(
                 f"{likelihood.n_impossible} of {likelihood.n_rows} rows have states of "
@@ -268,7 +272,7 @@ class InterventionLearner(BaseStructureLearner):
                     "them"
                 )
             cells, opened = split_column(opened, self.interventions, "interventions")
-            self._interventions = read_interventions(cells, opened.names, self.interventions)
+            self._interventions = read_interventions(*cells, opened.names, self.interventions)
         elif self._set_cells is not None:
             self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows)
         return opened
@@ -284,6 +288,118 @@ class InterventionLearner(BaseStructureLearner):
         if interventions is None:
             return constraints
         return forbid_parents(constraints, interventions.always_set, scoring.names)
+
+
+class InterventionScorer(InterventionLearner, NetworkResults):
+    """Base of the learners of a network that know which variables were set: the likelihood of rows."""
+
+    def score(
+        self,
+        X: Any = None,
+        y: object = None,
+        true_graph: DAG | None = None,
+        metric: Any = None,
+        interventions: Any = None,
+    ) -> float:
+        r"""Return the mean log-likelihood of rows under the learned network, in nats; higher is better.
+
+        .. math:: \frac1N \sum_{i=1}^N \sum_{v \notin I_i} \ln P(x_{iv} \mid u_{iv})
+
+        with :math:`u_{iv}` the states (or values) of the parents of variable v in row i, and :math:`I_i` the variables
+        that were set in row i: the likelihood of the other variables given the values that were set. CPTs are estimated
+        with the Dirichlet prior of the options `equivalent_sample_size` and `pseudo_counts`, or with one equivalent row
+        if neither is given. Under maximum likelihood, rows with a new combination of states would be impossible.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
+            Rows with the columns and states of the training data: at least one row in memory, or two in a file or an
+            iterator. If `X` has the column of the option `interventions`, it says which variables were set; without
+            this column no variable was set. The option `missing` of the learner sets the treatment of missing values,
+            see the Notes.
+        y : None
+            Ignored; scikit-learn's convention.
+        true_graph : DAG, optional
+            Graph to compare the learned graph with by `metric`, as in pgmpy.
+        metric : str or metric, optional
+            A name or an instance from ``pgmpy.metrics``, in place of the likelihood. If only `true_graph` is given, the
+            default is pgmpy's default for graphs.
+        interventions : DataFrame of bool of shape (n_samples, n_set), optional
+            Whether a variable was set in a row, as for ``fit``. For the likelihood of rows in memory.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood, or the value of the metric. Metrics that do not accept a PDAG get `dag_`.
+
+        Raises
+        ------
+        ValueError
+            If neither `X` nor `true_graph` is given, the metric is not known, `X` has other columns, or rows in which
+            variables were set have missing values.
+        TreewidthError
+            With "em" and "pairwise", if summing out the missing values of a row needs more than 2^27 values.
+
+        Warns
+        -----
+        UserWarning
+            If rows are dropped, or if a row has a state that is not in the training data. The score is then minus
+            infinity. Declare such states with `state_names`.
+
+        Notes
+        -----
+        pgmpy's ``score(X)`` is its metric ``"correlation_score"``: write ``score(X, metric="correlation_score")``.
+
+        The option `missing` "error" raises an error for missing values, "drop" drops the row with a warning, and
+        "category" uses the state. With "em" and "pairwise" the likelihood of a row is the exact likelihood of its
+        observed values o: ln P(x_o) = ln Σ P(x_o, x_m), summed over the missing values m.
+
+        Workers of a distributed table sum their rows. Rows of a file or an iterator are coded in chunks, unless some
+        have interventions.
+        """
+        check_is_fitted(self, "edges_")
+        found = None
+        if interventions is not None and (X is None or metric is not None or true_graph is not None):
+            raise ValueError("interventions are for the likelihood of rows: give X, and neither metric nor true_graph")
+        if X is not None and (interventions is not None or self.interventions is not None):
+            X, found = self._split_rows(X, interventions)
+        if found is None or metric is not None or true_graph is not None:
+            return super().score(X, y, true_graph, metric)
+        return self._score_unset(X, found)
+
+    def _split_rows(self, X: Any, cells: Any) -> tuple[Any, Interventions | None]:
+        """Return rows to score without the column of interventions, and the interventions; None if there are none."""
+        if is_remote(X) and cells is None:
+            return X, None
+        refuse_remote(X, lambda _: "score with interventions needs rows in memory, but these rows are distributed")
+        if is_chunked(X) and not is_plane_file(X):
+            X = open_frame(X, na_values=self.na_values)
+        rows = open_rows_to_score(X)
+        if not isinstance(rows, DiscreteTable | NumericTable):
+            rows = open_frame(rows, na_values=self.na_values) if not isinstance(rows, Frame) else rows
+        names = list(rows.names)
+        if self.interventions in names and self.interventions not in self.variables_:
+            if cells is not None:
+                raise ValueError(
+                    f"X has the column {self.interventions!r} of interventions, and score got interventions too: give "
+                    "one of them"
+                )
+            column, rows = split_column(rows, self.interventions, "interventions")
+            return rows, read_interventions(*column, rows.names, self.interventions)
+        return rows, None if cells is None else read_set_cells(cells, names, rows.n_rows)
+
+    def _score_unset(self, X: Any, interventions: Interventions) -> float:
+        """Return the mean log-likelihood of rows without the terms of the variables that were set."""
+        rows = self._read_rows(X)
+        if isinstance(rows, Frame) and self.missing == "drop" and rows.missing_columns():
+            interventions = interventions.take(rows.complete_mask())
+            rows = rows.enough_complete_rows()
+        network = self._make_once("predictive", lambda: self._make_model(self._prior or ONE_PSEUDO_ROW))
+        names = list(rows.names)
+        if not isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
+            rows = encode(rows, **self._list_coding())
+        was_set = interventions.targets[interventions.set_of_row]
+        return self._report(sum_unset_terms(network, rows, names, was_set))
 
 
 class DagLearner(NetworkResults):

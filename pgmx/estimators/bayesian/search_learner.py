@@ -26,7 +26,7 @@ from pgmx.estimators.bayesian.cost import (
     estimate_expectations,
     measure_size,
 )
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable, InterventionLearner
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable, InterventionScorer
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost
@@ -59,7 +59,7 @@ LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE = 20, 0.05
 LONGEST_TABU = 1_000_000
 
 
-class SearchLearner(InterventionLearner, DagLearner):
+class SearchLearner(InterventionScorer, DagLearner):
     """Base of the learners that change single edges per move. A subclass makes the moves in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {

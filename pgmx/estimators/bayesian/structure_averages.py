@@ -15,6 +15,7 @@ from pgmx.models.bayesian.averages import (
     Families,
     GaussianRows,
     average_effects,
+    average_path_effects,
     average_rows,
     predict_discrete,
     predict_gaussian,
@@ -32,24 +33,28 @@ from pgmx.search.posterior.sampled import SampledDags
 def average_effects_of(scoring: Any, draws: SampledDags) -> EffectMoments:
     """Return total effects averaged over graphs; raise ValueError unless the score is BGe or the Gaussian BIC."""
     score = getattr(scoring, "score", None)
-    if hasattr(scoring, "interventions"):
-        raise ValueError(
-            "causal_effects does not support interventions, because rows in which an effect or a variable on the way "
-            "was set bias its regressions: average pgmx.inference.total_effects over models of sampled graphs"
-        )
-    if not isinstance(scoring, GaussianScoring) or not isinstance(score, BGe | BICGauss):
+    interventions = getattr(scoring, "interventions", None)
+    whole = scoring if interventions is None else scoring.whole
+    if not isinstance(whole, GaussianScoring) or not isinstance(score, BGe | BICGauss):
         raise ValueError(
             "causal_effects needs continuous data and scoring_method='bge' or 'bic-g', got the score "
             f"{score.get_class_tag('name') if score is not None else scoring!r}"
         )
+    found = draws.families
+    families = list(zip(found.children, found.parents, strict=True))
+    if interventions is not None:
+        # rows in which an effect, or a variable on the way, was set would bias a regression of the effect on the cause
+        own = [scoring.whole if group < 0 else scoring.groups[group] for group in scoring.group_of.tolist()]
+        regressions = [read_gaussian(rows) for rows in own]
+        mean, std = average_path_effects(families, found.family_of, draws.multiplicities, regressions)
+        paths = draws.path_frequency()
+        return EffectMoments(np.where(paths > 0, mean, 0.0), np.where(paths > 0, std, 0.0), paths)
     posterior = read_gaussian(scoring)
     p = len(posterior.mean)
 
     def degrees(k: int) -> float:  # of a regression on k variables
         return posterior.degrees + k if posterior.degrees else scoring.moments.n - k - 1.0
 
-    found = draws.families
-    families = list(zip(found.children, found.parents, strict=True))
     effects = average_effects(families, draws.count_descendants(), draws.n_samples, posterior.cross, degrees)
     for matrix in effects:
         matrix[np.arange(p), np.arange(p)] = 0.0

@@ -16,6 +16,7 @@ from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.forecasts import compute_log_densities
+from pgmx.models.time_series.history import label_targets
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged_moments import compute_lagged_moments, make_lagged_design
 
@@ -195,14 +196,41 @@ class LDSLearner(TimeSeriesLearner):
         ValueError
             If the noise covariance is singular, for example with fewer rows than series.
         """
-        panel = self._read_same_series(X)
+        predicted, targets = self._predict_panel(self._read_same_series(X))
+        return float(compute_log_densities(targets - predicted, self.noise_covariance_).mean())
+
+    def predict_rows(self, X: Any) -> Any:
+        """Return the mean of each row of series, given the `lags` rows before it: one-step predictions.
+
+        Parameters
+        ----------
+        X : DataFrame, array, path, iterator of frames, or a list or dict of tables
+            As for ``fit``, with the same columns: the training series or other rows of them. With `seasonal_period`,
+            an array is assumed to begin in the season of the first training row.
+
+        Returns
+        -------
+        ndarray or pandas.DataFrame of shape (n_targets, n_series)
+            Means in the user's units; the series of a panel are concatenated. For a pandas frame without gaps a frame
+            with the labels of the rows.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the series are not the training series, or have fewer than `lags` + 2 rows.
+        """
+        values = self._predict_panel(self._read_same_series(X))[0]
+        return values if self.time_column is not None else label_targets(values, tuple(self.variables_), X, self.lags)
+
+    def _predict_panel(self, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means of the rows after the first lags of each segment, and these rows."""
         predictors, targets = make_lagged_design(panel, self.lags)
         matrices = (self.coef_,) if self.lags == 1 else tuple(self.coef_[1:])
         n = len(self.variables_)
-        residuals = targets - self.intercept_ - predictors[:, n * self.lags :] @ self.exogenous_coef_.T
+        values = self.intercept_ + predictors[:, n * self.lags :] @ self.exogenous_coef_.T
         for lag, matrix in enumerate(matrices):
-            residuals -= (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
-        return float(compute_log_densities(residuals, self.noise_covariance_).mean())
+            values = values + (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
+        return values, targets
 
 
 class SparseLDSLearner(IterativeLearner, LDSLearner):

@@ -1,5 +1,6 @@
-"""The penalty of a linear dynamical system, chosen from a path by EBIC or by forecast errors after a rolling origin."""
+"""The penalty of a model of time series, chosen from a path by EBIC or by forecast errors after a rolling origin."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -24,9 +25,10 @@ from pgmx.statistics.lagged_moments import LaggedMoments, compute_lagged_moments
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesPath(PenaltyPath):
-    """Linear dynamical systems along a path of descending penalties, edges (m, 3) as lag, target, source.
+    """Models along a path of descending penalties, edges (m, 3) as lag, target, source.
 
-    `criterion` has the EBIC, or the mean squared error of forecasts by one row in units of the solver, per penalty.
+    `criterion` has the EBIC per penalty, or for linear dynamical systems the mean squared error of forecasts by one row
+    in units of the solver, for structural equations minus the log-likelihood per row of held-out windows.
     """
 
     names: tuple
@@ -57,8 +59,64 @@ class SeriesPath(PenaltyPath):
         return graph
 
 
-class SeriesPathSolver:
-    """Solver for one penalty after another, with comparison by `selection`, "ebic" or "cv", until the best is passed.
+class PathSolver(ABC):
+    """Solver for one penalty after another, until the best value of the criterion is passed."""
+
+    lam_max: float
+    units: np.ndarray | None = None  # of the series in which the criterion is computed
+
+    def __init__(self, names: tuple, lags: int, early_stopping: bool):
+        self._names, self._order, self._early_stopping = names, lags, early_stopping
+        self._edges: list[np.ndarray] = []
+        self._criterion: list[float] = []
+        self._lams: list[float] = []
+        self._longest = 0.0  # seconds per solution
+
+    @abstractmethod
+    def _evaluate(self, lam: float, run: Run) -> tuple[np.ndarray, Callable[[], float]] | None:
+        """Return the edges (m, 3) under a penalty, and how to compute its criterion; None if the run is over."""
+
+    def prepare(self, learner: Any) -> None:  # noqa: B027 (most learners need nothing)
+        """Give the learner of the chosen penalty what it needs in addition."""
+
+    def extend(self, lams: np.ndarray, run: Run) -> SeriesPath:
+        """Return the path with further penalties, smaller than those before."""
+        n_penalties = len(self._lams) + len(lams)
+        run.estimate_left = lambda: n_penalties - len(self._lams)
+        stopped_early = False
+        for lam in lams.tolist():
+            stopped_early = self._early_stopping and self._is_past_best()
+            if stopped_early or (self._lams and self._is_over(run)):
+                break
+            began = run.seconds
+            found = self._evaluate(lam, run)
+            if found is None:
+                break
+            # the final fit with the chosen penalty takes about as long as a solution of the path
+            self._longest = max(self._longest, run.seconds - began)
+            edges, compute = found
+            self._lams.append(lam)
+            self._edges.append(edges)
+            self._criterion.append(compute())
+            run.record(objective=self._criterion[-1], n_edges=len(edges))
+        criterion = np.array(self._criterion)
+        return SeriesPath(
+            self._names, self._order, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
+            find_smallest(criterion), stopped_early,
+        )  # fmt: skip
+
+    def _is_past_best(self) -> bool:
+        return bool(self._lams) and is_past_best(np.array(self._criterion), [len(edges) for edges in self._edges])
+
+    def _is_over(self, run: Run) -> bool:
+        """Return whether the run should end, so that time remains to learn with the chosen penalty."""
+        if run.seconds + self._longest > run.limit:
+            run.end("max_time")
+        return run.is_over()
+
+
+class SeriesPathSolver(PathSolver):
+    """Solver of linear dynamical systems, with comparison by `selection`, "ebic" or "cv", until the best is passed.
 
     Criteria are in `units` of the series, by default the units of the solver.
     """
@@ -83,8 +141,8 @@ class SeriesPathSolver:
                 "selection='stars' is not for time series, whose rows cannot be subsampled: choose 'ebic' or 'cv'"
             )
         self._learner, self._gamma, self._selection = learner, gamma, selection
-        self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
+        super().__init__(self._problem.names, self._problem.lags, early_stopping)
         # computed once here: each penalty uses them
         _ = self._problem.moments
         # several orders have the same units, so that their criteria can be compared
@@ -92,10 +150,6 @@ class SeriesPathSolver:
         self._ratios = (self._problem.scales / self.units) ** 2
         self._folds = _make_folds(self._problem, n_folds) if selection == "cv" else []
         self.lam_max = self._find_largest()
-        self._edges: list[np.ndarray] = []
-        self._criterion: list[float] = []
-        self._lams: list[float] = []
-        self._longest = 0.0  # seconds per solution
 
     def _find_largest(self) -> float:
         # a solution at the largest penalty, which has no edges, only to find this penalty
@@ -103,41 +157,17 @@ class SeriesPathSolver:
         learner._solve(self._problem)
         return learner.lam_max_
 
-    def extend(self, lams: np.ndarray, run: Run) -> SeriesPath:
-        """Return the path with further penalties, smaller than those before."""
-        n_penalties = len(self._lams) + len(lams)
-        run.estimate_left = lambda: n_penalties - len(self._lams)
-        stopped_early = False
-        for lam in lams.tolist():
-            stopped_early = self._early_stopping and self._is_past_best()
-            if stopped_early or (self._lams and self._is_over(run)):
-                break
-            began = run.seconds
-            solution = self._solve(self._problem, lam, self._selection == "ebic")
-            if self._lams and run.is_over():  # the last solution may be incomplete
-                break
-            # the final fit with the chosen penalty takes about as long as a solution of the path
-            self._longest = max(self._longest, run.seconds - began)
-            edges = list_edges(solution)
-            self._lams.append(lam)
-            self._edges.append(edges)
+    def _evaluate(self, lam: float, run: Run) -> tuple[np.ndarray, Callable[[], float]] | None:
+        solution = self._solve(self._problem, lam, self._selection == "ebic")
+        if self._lams and run.is_over():  # the last solution may be incomplete
+            return None
+        edges = list_edges(solution)
+
+        def compute() -> float:
             value = self._compute_ebic(solution, len(edges)) if not self._folds else self._compute_error(lam)
-            self._criterion.append(nan if self._folds and run.is_over() else value)
-            run.record(objective=value, n_edges=len(edges))
-        problem, criterion = self._problem, np.array(self._criterion)
-        return SeriesPath(
-            problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
-            find_smallest(criterion), stopped_early,
-        )  # fmt: skip
+            return nan if self._folds and run.is_over() else value
 
-    def _is_past_best(self) -> bool:
-        return bool(self._lams) and is_past_best(np.array(self._criterion), [len(edges) for edges in self._edges])
-
-    def _is_over(self, run: Run) -> bool:
-        """Return whether the run should end, so that time remains to learn with the chosen penalty."""
-        if run.seconds + self._longest > run.limit:
-            run.end("max_time")
-        return run.is_over()
+        return edges, compute
 
     def _solve(self, problem: LDSProblem, lam: float, refit: bool) -> LDSSolution:
         options = {"lam": lam, "refit": True} if refit else {"lam": lam}
@@ -163,7 +193,7 @@ class SeriesPathSolver:
 
 
 def solve_series_path(
-    choice: SeriesPathSolver,
+    choice: PathSolver,
     lams: np.ndarray,
     run: Run,
     extend: Callable[[np.ndarray], np.ndarray],

@@ -176,6 +176,48 @@ def average_effects(
     return EffectMoments(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), nonzero)
 
 
+def average_path_effects(
+    families: Families, family_of: np.ndarray, multiplicities: np.ndarray, regressions: Sequence[GaussianRows]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of total effects T over graphs, if the rows of children differ.
+
+    ``regressions[v]`` has the rows of the families of v. Families are independent, so R = E T + I = (I - B)^-1 for the
+    expected coefficients B. With their covariances C_v, Var T = P (I - P)^-1 (R ∘ R), P_xv = R_x,pa(v) C_v R_x,pa(v).
+    """
+    n_graphs, n = family_of.shape
+    coefficients = [_regress_child(regressions[child], child, parents) for child, parents in families]
+    mean, square = np.zeros((n, n)), np.zeros((n, n))
+    identity, size = np.eye(n), max(1, BLOCK_VALUES // n**2)
+    for first in range(0, n_graphs, size):
+        shares = multiplicities[first : first + size] / multiplicities.sum()
+        own = family_of[first : first + size]
+        members = [(f, np.flatnonzero(own[:, families[f][0]] == f)) for f in np.unique(own).tolist()]
+        members = [(f, graphs) for f, graphs in members if len(families[f][1])]
+        arcs, spread = np.zeros((2, len(own), n, n))
+        for f, graphs in members:
+            child, parents = families[f]
+            arcs[graphs[:, None], parents, child] = coefficients[f][0]
+        effects = np.linalg.inv(identity - arcs)
+        for f, graphs in members:
+            child, parents = families[f]
+            along = effects[graphs][:, :, parents]
+            spread[graphs, :, child] = np.einsum("gxk,kl,gxl->gx", along, coefficients[f][1], along)
+        squares = effects**2
+        variances = spread @ np.linalg.solve(identity - spread, squares)
+        mean += np.tensordot(shares, effects, 1)
+        square += np.tensordot(shares, squares + variances, 1)
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def _regress_child(rows: GaussianRows, child: int, parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected coefficients of a family, (k,), and their covariances, those of a t distribution, (k, k)."""
+    k, cross = len(parents), rows.cross
+    solved = solve_symmetric(cross[np.ix_(parents, parents)], np.column_stack([cross[parents, child], np.eye(k)]))
+    rest = max(float(cross[child, child] - cross[parents, child] @ solved[:, 0]), 0.0)
+    degrees = rows.degrees + k if rows.degrees else rows.weight - k - 1.0
+    return solved[:, 0], rest / max(degrees - 2.0, 1.0) * solved[:, 1:]
+
+
 def _solve_all(matrices: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrices, right)

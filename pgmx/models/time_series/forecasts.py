@@ -125,6 +125,39 @@ class SystemForecasts:
         width = ndtri((1.0 + coverage) / 2.0) * np.sqrt(np.maximum(variances, 0.0))
         return means - width, means + width
 
+    def predict_rows(self, X: Any, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
+        """Return the mean of each row given the rows before it: one-step predictions.
+
+        Parameters
+        ----------
+        X : array_like or frame of shape (n_rows, n_series)
+            Rows of one series, oldest first; at least `lags` + 1 rows.
+        exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
+            Exogenous rows of the same times, if the system has such columns.
+
+        Returns
+        -------
+        ndarray or pandas.DataFrame of shape (n_rows - lags, n_series)
+            Means of all rows after the first `lags` rows; a frame with their labels if `X` is a frame.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid rows as `predict`.
+
+        Examples
+        --------
+        >>> from pgmx.models import LinearDynamicalSystem
+        >>> LinearDynamicalSystem(["a"], [[0.5]]).predict_rows([[8.0], [4.0], [3.0]])
+        array([[4.],
+               [2.]])
+        """
+        rows = read_series(X, self._names, self.lags + 1, "X")
+        values = rows.values[self.lags :] - self._compute_errors(X, exogenous)
+        if rows.labels is None:
+            return values
+        return pd.DataFrame(values, index=rows.labels[self.lags :], columns=label_columns(self._names))
+
     def log_likelihood(self, X: Any, *, exogenous: Any = None) -> np.ndarray:
         """Return the log-density of each row given the rows before it, in nats.
 

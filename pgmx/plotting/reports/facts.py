@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.fitted import get_series_graph
-from pgmx.plotting.draw import index_graph, is_pag
+from pgmx.plotting.graphs.indexed import index_graph, is_pag
 from pgmx.plotting.reports.tables import (
     Budget,
     Table,

@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.atomic import replace_file
-from pgmx.plotting.draw import measure_text, plot_graph
-from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
-from pgmx.plotting.pictures import render_svg
-from pgmx.plotting.reports.answers import pack_answers
-from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
-from pgmx.plotting.reports.tables import to_text
-from pgmx.plotting.series_graphs import plot_summary_graph
-from pgmx.plotting.spring_layout import (
+from pgmx.plotting.graphs.draw import plot_graph
+from pgmx.plotting.graphs.layered_layout import MOST_IN_LAYERS, compute_layout
+from pgmx.plotting.graphs.scene import measure_text
+from pgmx.plotting.graphs.spring_layout import (
     compute_circular_layout,
     compute_spring_layout,
     count_readable,
     find_communities,
 )
+from pgmx.plotting.pictures import render_svg
+from pgmx.plotting.reports.answers import pack_answers
+from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
+from pgmx.plotting.reports.tables import to_text
+from pgmx.plotting.series_graphs import plot_summary_graph
 
 if TYPE_CHECKING:
     from pandas import DataFrame

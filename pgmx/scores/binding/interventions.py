@@ -20,7 +20,7 @@ import numpy as np
 from pgmx._ext._scorer import JoinedScorer, Scorer
 from pgmx.checks import caller_level, join_names
 from pgmx.data import NumericTable
-from pgmx.data.weights import Interventions, to_repetitions
+from pgmx.data.weights import Interventions, combine_weights, to_repetitions
 from pgmx.models import ConditionalGaussianNetwork, fit_linear_gaussian
 from pgmx.models.bayesian.networks import join_families
 from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
@@ -30,6 +30,8 @@ from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.discrete.base import RowMasks
 from pgmx.scores.gains import FamilyBounds, GainSource
 from pgmx.scores.gaussian.bge import BGe
+from pgmx.scores.mixed.base import ConditionalScore, RowSets
+from pgmx.scores.mixed.partial import PartialGains
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.moments import merge_moments
 
@@ -53,6 +55,8 @@ def bind_interventions(plain: Any, interventions: Interventions, weights: np.nda
         left_out = _leave_rows_out(whole, interventions)
         if left_out is not None:
             return MaskedGaussianScoring(plain, whole, interventions, weights, left_out)
+    if type(whole) is MixedScoring and isinstance(whole.score, ConditionalScore) and whole.score.is_compiled():
+        return MaskedMixedScoring(plain, whole, interventions, weights)
     return GroupedScoring(plain, whole, interventions, weights)
 
 
@@ -82,7 +86,7 @@ class _Intervened:
         self, plain: Any, whole: Any, interventions: Interventions, weights: np.ndarray | None
     ) -> None:
         self.plain, self.whole, self.interventions, self._weights = plain, whole, interventions, weights
-        self.masks, self.group_of = interventions.group_children()
+        self.masks, self.group_of = interventions.row_groups
 
     @property
     def arc_mask(self) -> np.ndarray | None:
@@ -145,9 +149,9 @@ class MaskedScoring(_Intervened, DiscreteScoring):  # type: ignore[misc]  # othe
         self.equivalent = False
         self._set_interventions(plain, whole, interventions, weights)
         counts = None if weights is None else to_repetitions(weights)
-        rows = [self._select_rows(mask) for mask in self.masks]
-        rows = [kept if counts is None else np.repeat(kept, counts) for kept in rows]
-        self.row_masks = RowMasks.pack(rows, self.group_of) if rows else None
+        repeated = interventions if counts is None else interventions.repeat(counts)
+        masks, group_of = repeated.row_groups
+        self.row_masks = RowMasks(repeated.pack_rows(masks), group_of) if len(masks) else None
 
     def __getstate__(self) -> dict[str, Any]:
         state = DiscreteScoring.__getstate__(self)
@@ -172,7 +176,7 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
         return None
     if isinstance(scoring.score, BGe) or not type(scoring.score).is_compiled():
         return None
-    masks, group_of = interventions.group_children()
+    masks, group_of = interventions.row_groups
     set_of_row = interventions.set_of_row
     chosen = np.flatnonzero(np.asarray(interventions.targets.any(axis=1))[set_of_row])
     total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
@@ -238,6 +242,54 @@ class MaskedGaussianScoring(_Intervened, GaussianScoring):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         return GaussianScoring.__getstate__(self)
+
+
+class MaskedMixedScoring(_Intervened, MixedScoring):  # type: ignore[misc]  # as MaskedScoring
+    """A score of conditional Gaussian families; sums over the rows of a family are differences of sums."""
+
+    def __init__(
+        self, plain: MixedScoring, whole: MixedScoring, interventions: Interventions, weights: np.ndarray | None
+    ):
+        self.__dict__.update(whole.__dict__)  # also the summary of the rows
+        self.equivalent = False
+        self._set_interventions(plain, whole, interventions, weights)
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return a source that shares the sums over all rows, or one for each set of rows if that could lose digits."""
+        options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree, "deadline": deadline}
+        shared = self._share_sums(n_jobs=n_jobs, **options)
+        if shared is not None:
+            return shared
+        grouped = GroupedScoring(self.plain, self.whole, self.interventions, self._weights)
+        return grouped.gains(n_jobs=n_jobs, **options)
+
+    def _share_sums(self, **options: Any) -> PartialGains | None:
+        interventions, weights, table = self.interventions, self.weights, self.mixed.table
+        if weights is not None and table is not None:
+            counts = to_repetitions(weights)
+            if counts is None or combine_weights(table, None, weights)[1] is not None:
+                return None
+            interventions = interventions.repeat(counts)
+        if self.summary.collinearity is not None or not len(self.masks):
+            return None
+        masks, group_of = interventions.row_groups
+        of_states = RowMasks(interventions.pack_rows(masks), group_of[~self.mixed.is_continuous])
+        rows = [self._select_rows(mask) for mask in self.masks]
+        source = self.score.make_source(
+            self.mixed,
+            self.weights,
+            self.parameter_cost,
+            summary=self.summary,
+            row_sets=RowSets(rows, self.group_of, of_states),
+            **options,
+        )
+        return source if source.keeps_digits() else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = MixedScoring.__getstate__(self)
+        return {name: value for name, value in state.items() if name != "groups"}
 
 
 class GroupedScoring(_Intervened, PriorMixin):

@@ -1,7 +1,7 @@
 """The terms of a decomposable discrete score, as the kernels need them, and the base class of the scores."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -72,16 +72,6 @@ class RowMasks(NamedTuple):
 
     masks: np.ndarray
     mask_of: np.ndarray
-
-    @classmethod
-    def pack(cls, sets: Iterable[np.ndarray], mask_of: np.ndarray) -> "RowMasks":
-        """Return masks of sets of rows, each bool (N,)."""
-        # as planes are: row i is bit i % 64 of word i // 64, and the number of words is a multiple of 8
-        packed = [np.packbits(rows, bitorder="little") for rows in sets]
-        planes = np.zeros((len(packed), -(-len(packed[0]) // 64) * 64), dtype=np.uint8)
-        for plane, bits in zip(planes, packed, strict=True):
-            plane[: len(bits)] = bits
-        return cls(planes.view("<u8").astype(np.uint64, copy=False), np.asarray(mask_of, dtype=np.int64))
 
 
 def family_scorer(

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
 from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.compiled import CompiledScore, FamilyScorer, Prices
-from pgmx.scores.discrete.base import ScoreTerms, family_scorer
+from pgmx.scores.discrete.base import RowMasks, ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
+from pgmx.scores.mixed.partial import PartialGains
 from pgmx.scores.mixed.source import MixedGains, MixedTerms
 from pgmx.scores.mixed.sums import MixedSums
 from pgmx.statistics import Moments, moments, pair_counts
@@ -61,12 +62,13 @@ def mixed_scorer(
     deadline: float = inf,
     n_jobs: int | None = None,
     size_costs: np.ndarray | None = None,
+    row_sets: "RowSets | None" = None,
 ) -> MixedGains:
     """Return the source of gains of the conditional Gaussian families of a mixed table.
 
     Arguments are as in :func:`pgmx.scores.gaussian_scorer`, `size_costs` as in `CompiledScore`. No child is scored
     after `deadline`, a time of ``time.perf_counter``. `n_jobs` threads count pairs of discrete columns. `summary` is
-    the result of `summarise_floats`, if already computed.
+    the result of `summarise_floats`, if already computed. `row_sets` are the rows that families count.
     """
     summary = summarise_floats(mixed, weights) if summary is None else summary
     discrete = None
@@ -76,19 +78,33 @@ def mixed_scorer(
             table, products = combine_weights(table, None, weights)
         pairs = pair_counts(table, n_jobs=n_jobs) if products is None else None
         of_states = ScoreTerms(penalty=terms.penalty)
-        discrete = family_scorer(table, of_states, weights=products, pairs=pairs)
-    return MixedGains(
-        MixedSums(mixed.numbers, mixed.table, weights),
-        terms,
-        mixed.is_continuous,
-        discrete=discrete,
-        allowed=allowed,
-        max_indegree=max_indegree,
-        deadline=deadline,
-        names=mixed.columns,
-        collinearity=summary.collinearity,
-        size_costs=size_costs,
-    )
+        masks = None if row_sets is None else row_sets.masks
+        discrete = family_scorer(table, of_states, weights=products, pairs=pairs, rows=masks)
+    options: dict[str, Any] = {
+        "discrete": discrete,
+        "allowed": allowed,
+        "max_indegree": max_indegree,
+        "deadline": deadline,
+        "names": mixed.columns,
+        "collinearity": summary.collinearity,
+        "size_costs": size_costs,
+    }
+    sums = MixedSums(mixed.numbers, mixed.table, weights)
+    if row_sets is None:
+        return MixedGains(sums, terms, mixed.is_continuous, **options)
+    rows = row_sets.rows
+    return PartialGains(sums, terms, mixed.is_continuous, row_sets=rows, group_of=row_sets.group_of, **options)
+
+
+class RowSets(NamedTuple):
+    """The rows that families count: sets, each bool (N,), the set of each variable, -1 for all rows, and bit masks.
+
+    The masks are for the discrete columns; if small weights are replaced by repeated rows, of the repeated rows.
+    """
+
+    rows: Sequence[np.ndarray]
+    group_of: np.ndarray
+    masks: RowMasks | None
 
 
 Score = TypeVar("Score", bound="MixedScore")  # of Self jedi returns the base class

@@ -61,6 +61,9 @@ class MixedSums:
     the same rows. `weights`, (N,), are the row weights. At most `memory` bytes of sums are kept.
     """
 
+    #: Largest number of joint configurations of discrete columns that are coded together.
+    group_cells = GROUP_CELLS
+
     def __init__(
         self,
         numbers: np.ndarray,
@@ -82,6 +85,14 @@ class MixedSums:
         self.cards = [] if table is None else table.cardinalities.tolist()
         self.codes = np.empty((0, numbers.shape[1]), np.uint16) if table is None else table.codes.astype(np.uint16)
         self.offsets = np.concatenate([[0], np.cumsum(self.cards, dtype=np.int64)])
+        self._forget_all(memory)
+
+    def share_columns(self, other: "MixedSums", n: float, memory: int) -> None:
+        """Take the units and states of the columns of other sums; `n` is the number of rows, or their weight."""
+        self.n, self.p, self.scale, self.cards, self.offsets = n, other.p, other.scale, other.cards, other.offsets
+        self._forget_all(memory)
+
+    def _forget_all(self, memory: int) -> None:
         self.memory = memory
         self._n_new = 0
         self._kept: dict[tuple[int, ...], ConfigurationSums] = {}
@@ -245,8 +256,8 @@ class MixedSums:
     def _grams_by_state(self) -> np.ndarray:
         """Return the sums of all products in each state of each discrete column, (S, p + 1, p + 1)."""
         if self._by_state is None:
-            members, codes, sizes = self._group(GROUP_CELLS)
-            most = max(1, self.memory // 8 // (8 * GROUP_CELLS * (self.p + 1) ** 2))  # groups at a time
+            members, codes, sizes = self._group(self.group_cells)
+            most = max(1, self.memory // 8 // (8 * self.group_cells * (self.p + 1) ** 2))  # groups at a time
             parts = [np.empty((0, self.p + 1, self.p + 1))]
             for first in range(0, len(members), most):
                 part = slice(first, first + most)
@@ -270,7 +281,7 @@ class MixedSums:
         return self._sum(sums, list_pairs(floats))
 
     def _sum_by_state(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
-        members, codes, sizes = self._group(max(1, GROUP_CELLS // sums.n_cells))
+        members, codes, sizes = self._group(max(1, self.group_cells // sums.n_cells))
         totals = self._pass(sums, codes, sizes, pairs)
         by_state = np.empty((sums.n_cells, int(self.offsets[-1]), len(pairs)))
         start = 0

@@ -34,12 +34,16 @@ FEWEST_BLOCKS = 10
 
 
 class GroupEstimates(NamedTuple):
-    """Solutions for one penalty: coefficients (N, F), and objectives, duality gaps and steps per target, (N,)."""
+    """Solutions for one penalty: coefficients (N, F), and objectives, duality gaps and steps per target, (N,).
+
+    `residuals` (N, T') are given if unpenalised columns are not fitted by least squares.
+    """
 
     coefficients: np.ndarray
     objectives: np.ndarray
     gaps: np.ndarray
     n_iter: np.ndarray
+    residuals: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,25 @@ class GroupLassoProblem:
         return np.repeat(self.starts[blocks] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
+class ColumnFactor(NamedTuple):
+    """Squared singular values (R,) of columns (T', F) above rounding error, their vectors (R, F), the mean of all."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    mean: float
+
+
+def factor_columns(columns: np.ndarray) -> ColumnFactor:
+    """Return the factor of columns, from the smaller one of their two Gram matrices."""
+    is_wide = columns.shape[0] < columns.shape[1]
+    values, vectors = np.linalg.eigh(columns @ columns.T if is_wide else columns.T @ columns)
+    is_used = values > 1e-14 * values.max(initial=0.0)
+    kept, rows = values[is_used], vectors[:, is_used].T
+    if is_wide:
+        rows = (rows @ columns) / np.sqrt(kept)[:, None]
+    return ColumnFactor(kept, rows, float(np.mean(values)) if len(values) else 0.0)
+
+
 class SharedADMM:
     r"""Iterations of ADMM: w by least squares with ridge ρ, its copy z by the proximal step, u the scaled multipliers.
 
@@ -118,18 +141,10 @@ class SharedADMM:
 
     def __init__(self, problem: GroupLassoProblem, lam: float):
         self.problem, self.lam = problem, lam
-        t, width = problem.columns.shape
-        if t < width:
-            values, vectors = np.linalg.eigh(problem.columns @ problem.columns.T)
-            is_used = values > 1e-14 * values.max(initial=0.0)
-            self.values = values[is_used]
-            self.rows = (vectors[:, is_used].T @ problem.columns) / np.sqrt(self.values)[:, None]
-        else:
-            values, vectors = np.linalg.eigh(problem.columns.T @ problem.columns)
-            is_used = values > 1e-14 * values.max(initial=0.0)
-            self.values, self.rows = values[is_used], vectors[:, is_used].T
+        width = problem.columns.shape[1]
+        self.values, self.rows, mean = factor_columns(problem.columns)
         n = len(problem.targets)
-        self.rho = np.full(n, max(float(np.mean(values)), 1e-3 * lam))
+        self.rho = np.full(n, max(mean, 1e-3 * lam))
         self.sizes = np.diff(problem.starts)
         self.z = np.zeros((n, width))
         self.u = np.zeros((n, width))

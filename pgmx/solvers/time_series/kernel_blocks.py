@@ -62,7 +62,7 @@ def factor_kernel(kernel: Kernel, label: str, values: np.ndarray, *, tol: float,
     """
     n, length = values.shape
     everyone = np.arange(n)
-    diagonal = _evaluate(kernel, label, values, values)
+    diagonal = evaluate_kernel(kernel, label, values, values)
     largest, traces = diagonal.max(axis=1), diagonal.sum(axis=1)
     most = length if max_rank is None else min(max_rank, length)
     columns: list[np.ndarray] = []
@@ -79,7 +79,7 @@ def factor_kernel(kernel: Kernel, label: str, values: np.ndarray, *, tol: float,
             break
         place = diagonal.argmax(axis=1)
         pivot = diagonal[everyone, place]
-        column = _evaluate(kernel, label, values[everyone, place][:, None], values)
+        column = evaluate_kernel(kernel, label, values[everyone, place][:, None], values)
         for earlier in columns:
             column -= earlier[everyone, place][:, None] * earlier
         column *= np.where(is_open, 1.0 / np.sqrt(np.where(is_open, pivot, 1.0)), 0.0)[:, None]
@@ -102,11 +102,11 @@ def extend_factor(
     kernel: Kernel, label: str, pivots: np.ndarray, triangle: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
     """Return the rows of F at other values of one series, (m, r), from its r pivots."""
-    products = _evaluate(kernel, label, pivots[:, None], values[None, :])
+    products = evaluate_kernel(kernel, label, pivots[:, None], values[None, :])
     return np.linalg.solve(triangle, products).T
 
 
-def _evaluate(kernel: Kernel, label: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+def evaluate_kernel(kernel: Kernel, label: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the values of a kernel, checked for shape and finiteness."""
     shape = np.broadcast_shapes(u.shape, v.shape)
     values = np.asarray(kernel(u, v), dtype=np.float64)
@@ -125,7 +125,7 @@ def _evaluate(kernel: Kernel, label: str, u: np.ndarray, v: np.ndarray) -> np.nd
 def check_symmetry(kernel: Kernel, label: str, values: Sequence[float]) -> None:
     """Refuse a kernel with k(u, v) different from k(v, u) on a few values."""
     few = np.asarray(values, dtype=np.float64)
-    matrix = _evaluate(kernel, label, few[:, None], few[None, :])
+    matrix = evaluate_kernel(kernel, label, few[:, None], few[None, :])
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
         raise ValueError(f"the kernel {label} is not symmetric: k(u, v) must equal k(v, u)")
 
@@ -177,11 +177,12 @@ def build_blocks(
     instantaneous: bool = True,
     basis: np.ndarray | None = None,
     max_rank: int | None = None,
+    used: np.ndarray | None = None,
 ) -> KernelBlocks:
     """Return the blocks of series in segments (T_s, N), for the targets in rows `lags` and later of each.
 
     `basis` (T', q) are orthonormal columns that enter unpenalised, in addition to the constant. They are removed from
-    the columns. O(N T r^2) time for kernels of rank r, with one pivoted factor per series and kernel for all lags.
+    the columns. `used` (K, N) are the kernels of each series, by default all. O(N T r^2) time for kernels of rank r.
     """
     series = np.concatenate(segments).T
     all_columns, starts = [], [0]
@@ -201,7 +202,7 @@ def build_blocks(
             rotation, sizes = _orthogonalise(window, middle, basis)
             for source in range(len(series)):
                 size = sizes[source]
-                if size == 0:
+                if size == 0 or (used is not None and not used[k, source]):
                     continue
                 rank = factor.ranks[source]
                 rotation_of_source = np.ascontiguousarray(rotation[source][:rank, :size])

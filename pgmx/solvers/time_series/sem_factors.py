@@ -44,21 +44,23 @@ def solve_khatri_rao(data: SecondMoments) -> Factors:
 def alternate_least_squares(
     data: SecondMoments,
     *,
+    start: np.ndarray | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
     record: Callable[[np.ndarray, float], bool] | None = None,
 ) -> Factors:
-    """Minimise the residual over tied columns and unknown powers alternately, from diagonal moments (problem P1).
+    """Minimise the residual over tied columns and unknown powers alternately, from `start` (problem P1).
 
-    Ends when the relative decrease of the residual in a round is below `tol`. O(M N³) per round, after which `record`
-    is called with columns and residual; it returns True to end.
+    Without a start (N, N), the columns are those of diagonal moments. Ends when the relative decrease of the residual
+    in a round is below `tol`. O(M N³) per round, after which `record` is called with columns and residual; it returns
+    True to end.
     """
     known = np.isfinite(data.powers)
     own = np.einsum("mii->mi", data.moments)
     weight = (np.where(known, data.powers, 0.0) ** 2).sum(axis=0)
     scale = (np.where(known, data.powers, 0.0) * own).sum(axis=0) / np.where(weight > 0, weight, 1.0)
     scale = np.where(weight > 0, scale, own.mean(axis=0))
-    columns = np.diag(np.sqrt(scale))
+    columns = np.diag(np.sqrt(scale)) if start is None else start
     powers = np.where(known, data.powers, own / scale)
     best, previous = None, np.inf
     for n_iter in range(1, max_iter + 1):

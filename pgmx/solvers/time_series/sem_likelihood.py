@@ -156,6 +156,14 @@ def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
     return Separation(rows, products, powers, float(log_likelihood))
 
 
+def measure_fit(data: SecondMoments, rows: np.ndarray) -> float:
+    """Return the log-likelihood of windows under W as it is, with the best unknown powers; per row, no constant."""
+    own = np.einsum("ij,mjk,ik->mi", rows, data.moments, rows, optimize=True)
+    powers = np.where(np.isfinite(data.powers), data.powers, own)
+    spread = (own / powers + np.log(powers)).sum(axis=1)
+    return float(np.linalg.slogdet(rows)[1] - 0.5 * data.shares @ spread)
+
+
 def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int, allowed: np.ndarray | None = None) -> np.ndarray:
     """Set each row in turn to its optimum V_i⁻¹ W⁻¹ e_i, scaled to w_i'V_i w_i = 1; the likelihood never falls.
 
@@ -193,7 +201,7 @@ def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = No
     If W R_m W' is diagonal, the Hessian is exact: blocks [h_ij, 1; 1, h_ji] with h_ij = Σ_m p_m (W R_m W')_jj / r_mi. A
     `memory` of previous steps, which is updated, corrects it as in L-BFGS.
     """
-    gradient = _compute_gradient(data, point)
+    gradient = compute_gradient(data, point)
     h = pair_curvatures(data, point)
     product = h * h.T
     h *= np.sqrt(np.maximum(product, 1.0 / (1.0 - LEAST_CURVATURE)) / product)
@@ -210,14 +218,14 @@ def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = No
             return point, 0.0
     if memory is not None:
         step *= length
-        change = gradient - _compute_gradient(data, new)
+        change = gradient - compute_gradient(data, new)
         if (step * change).sum() > 0:
             memory.append((step, change, 1.0 / float((step * change).sum())))
             del memory[:-MOST_STEPS]
     return new, gain
 
 
-def _compute_gradient(data: SecondMoments, point: Separation) -> np.ndarray:
+def compute_gradient(data: SecondMoments, point: Separation) -> np.ndarray:
     """Return the gradient in E, zero on the diagonal: the scale of each row is optimal already."""
     gradient = -np.einsum("mij,mi->ij", point.products, data.shares[:, None] / point.powers)
     np.fill_diagonal(gradient, 0.0)

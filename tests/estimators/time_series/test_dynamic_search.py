@@ -2,11 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import pgmpy.models
 import pytest
 
 from helpers.dynamic_panels import draw_panel
 from oracles.lagged_frames import best_transition, discrete_bic, gaussian_bic, lag_frame
+from pgmx.data.series.shifted import ShiftedTable
 from pgmx.estimators import DynamicBayesianNetworkSearch, HillClimbSearch
+from pgmx.estimators.time_series.dynamic.knowledge import find_common_order
+from pgmx.scores import BDeu, BICGauss
 
 
 def draw_numbers(seed=0, n_times=150):
@@ -81,6 +85,66 @@ def test_same_bits_as_on_the_lagged_frame(score):
         source.family_score(v, np.sort(search.edges_[search.edges_[:, 1] == v, 0]).astype(np.int32)) for v in range(3)
     ]
     assert float(np.sum(families)) + search._scoring.get().prior(search.edges_) == learner.score_
+
+
+def fit_lagged_frame(frame, lags, groups=None, sample_weight=None, **options):
+    """Return `HillClimbSearch` fitted to the lagged frame of pandas with the edges of a transition network."""
+    columns = lag_frame(frame, lags, groups)
+    rows = next(iter(columns.values())).index
+    lagged = pd.DataFrame({f"{name}@t-{lag}": column for (name, lag), column in columns.items()})
+    later = [name for name in lagged if name.endswith("@t-0")]
+    candidates = [(u, v) for u in lagged if u not in later for v in later]
+    weights = None if sample_weight is None else sample_weight[rows]
+    return HillClimbSearch(candidate_edges=candidates, **options).fit(lagged, None, weights)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_numbers_have_the_bits_of_the_lagged_frame(is_weighted):
+    rng = np.random.default_rng(0)
+    rows = 100.0 + rng.standard_normal((1600, 30)) * 10.0 ** rng.uniform(-2, 2, 30)
+    frame = pd.DataFrame(rows).set_axis([f"v{v}" for v in range(30)], axis=1).assign(id=np.repeat(range(4), 400))
+    weights = rng.random(1600) if is_weighted else None
+    options = {"max_iter": 3, "return_type": "dag"}
+    learner = DynamicBayesianNetworkSearch(lags=2, groups="id", **options).fit(frame, None, weights)
+    expected = fit_lagged_frame(frame, 2, "id", weights, **options)
+    np.testing.assert_array_equal(learner.edges_, expected.edges_)
+    ours, theirs = learner._scoring.get(), expected._scoring.get()
+    np.testing.assert_array_equal(ours.moments.cross, theirs.moments.cross)
+    # several chunks of rows, which are never all in memory
+    assert len(list(ours.rows.chunks())) == 2
+    np.testing.assert_array_equal(ours.rows.rows(), theirs.rows)
+
+
+@pytest.mark.parametrize("score", ["bic", "ll"])
+def test_pairwise_scores_have_the_bits_of_the_lagged_frame(score):
+    rng = np.random.default_rng(0)
+    panel = draw_panel(n_groups=3).drop(columns=["t", "s"]).astype(dict.fromkeys("abc", "Int64"))
+    panel[["a", "b"]] = panel[["a", "b"]].mask(rng.random((len(panel), 2)) < 0.1)
+    options = {"scoring_method": score, "max_indegree": 2, "missing": "pairwise", "return_type": "dag"}
+    learner = DynamicBayesianNetworkSearch(groups="id", lags=2, **options).fit(panel)
+    expected = fit_lagged_frame(panel, 2, "id", **options)
+    np.testing.assert_array_equal(learner.edges_, expected.edges_)
+    ours, theirs = learner._scoring.get(), expected._scoring.get()
+    assert isinstance(ours.table, ShiftedTable)
+    for v in range(3):
+        for parents in ((), (4,), (3, 7)):
+            assert ours.local_score(v, parents) == theirs.local_score(v, parents)
+
+
+def test_objects_of_discrete_scores_are_bound_to_the_lagged_columns():
+    panel = draw_panel(n_groups=30, n_times=6).drop(columns="t")
+    columns = panel[list("abcs")]
+    options = {"groups": "id", "static_columns": ["s"]}
+    by_name = DynamicBayesianNetworkSearch(**options, scoring_method="bdeu").fit(panel)
+    by_object = DynamicBayesianNetworkSearch(**options, scoring_method=BDeu(columns)).fit(panel)
+    assert by_object.score_ == by_name.score_ and by_object.prior_dag_.edges == by_name.prior_dag_.edges
+    stronger = BDeu(columns, equivalent_sample_size=50)
+    assert DynamicBayesianNetworkSearch(**options, scoring_method=stronger).fit(panel).score_ != by_name.score_
+    with pytest.raises(ValueError, match="only in the series: 'c'"):
+        DynamicBayesianNetworkSearch(**options, scoring_method=BDeu(columns[["a", "b", "s"]])).fit(panel)
+    gaussian = BICGauss(draw_numbers())
+    with pytest.raises(TypeError, match=r"BICGauss\(...\) is bound to a table without lags"):
+        DynamicBayesianNetworkSearch(scoring_method=gaussian).fit(draw_numbers())
 
 
 def test_gaps_and_missing_values_break_the_series():
@@ -181,6 +245,27 @@ def test_first_rows_are_modelled_if_there_are_thirty_series():
         assert few.model_.prior is None
 
 
+def test_edges_of_first_rows_keep_the_order_within_a_row():
+    rng = np.random.default_rng(10)
+    rows = rng.integers(0, 2, (40, 6, 4))
+    for t in range(6):
+        for v in range(1, 4):
+            rows[:, t, v] = np.where(rng.random(40) < 0.8, rows[:, t, v - 1], rows[:, t, v])
+    panel = pd.DataFrame(rows.reshape(-1, 4), columns=list("abcd")).assign(id=np.repeat(range(40), 6))
+    learner = DynamicBayesianNetworkSearch(groups="id", instantaneous=True, return_type="dag").fit(panel)
+    assert {(name[0], head[0]) for name, head in learner.prior_dag_.edges()}
+    # pgmpy has the same inner edges in both slices
+    assert isinstance(learner.model_, pgmpy.models.DynamicBayesianNetwork) and learner.model_.check_model()
+
+
+def test_places_of_series_follow_the_transition_network():
+    chain = np.array([[0, 1], [2, 3]])
+    assert find_common_order(chain, np.array([[1, 2], [0, 3]]), 4) is None
+    places = find_common_order(chain, np.array([[1, 2], [3, 0]]), 4)
+    assert places[0] < places[1] and places[2] < places[3]
+    assert places.tolist() == [1, 2, 0, 3] or places.tolist() == [2, 3, 0, 1]
+
+
 def test_the_model_has_the_edges_of_the_graph():
     panel = draw_panel(n_groups=30, n_times=10)
     learner = DynamicBayesianNetworkSearch(groups="id", time_column="t", static_columns=["s"], return_type="dag").fit(
@@ -208,6 +293,7 @@ def test_the_model_has_the_edges_of_the_graph():
         (lambda p: p, {"required_edges": [(("a", 2), ("b", 0))]}, "unknown variables.*'a', 2"),
         (lambda p: p, {"required_edges": [(("id", 1), ("b", 0))]}, "unknown variables.*'id', 1"),
         (lambda p: p, {"scoring_method": "x"}, "x"),
+        (lambda p: p, {"missing": "em"}, "missing='em' is not supported for series.*use 'pairwise'"),
         (lambda p: p.assign(t=1), {}, "time 1 of the series 'g0' occurs twice"),
     ],
 )

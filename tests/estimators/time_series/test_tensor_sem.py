@@ -1,5 +1,7 @@
 """Structural equations from windows: results, options, input and laws."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from pgmx.datasets import kronecker_coefficients, switching_series
 from pgmx.estimators import IdentifiabilityWarning, TensorSEM
 from pgmx.metrics import edge_error_rate
+from pgmx.plotting import plot_history
 
 MODES = ["known", "partial", "blind"]
 NAMES = list("abcdef")
@@ -93,6 +96,90 @@ def test_a_threshold_on_standard_errors():
     np.testing.assert_allclose(learner.graph_.to_arrays("strength")[0], np.where(z > 4.0, z, 0.0))
 
 
+def test_a_relative_threshold_is_a_tenth_of_the_largest():
+    _, drawn = make_series()
+    learner = fit("blind", drawn, threshold="relative")
+    scales = drawn.series.std(axis=0)
+    strengths = np.abs(learner.coef_) * scales / scales[:, None]
+    np.testing.assert_array_equal(learner.graph_.to_arrays(None)[0], strengths > 0.1 * strengths.max())
+    assert learner.history_["n_edges"][-1] == len(learner.graph_.edges)
+
+
+def test_the_gradient_vanishes():
+    """The last gradient norm is that of numerical differences of the likelihood; it is drawn on a logarithmic axis."""
+    _, drawn = make_series()
+    learner = fit("blind", drawn)
+    norms = learner.history_["gradient_norm"]
+    assert norms[-1] < 1e-3 * norms[0] and len(norms) == len(learner.history_["objective"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stopped = fit("blind", drawn, callback=lambda progress: True)
+    covariances = [part.T @ part / 300 for part in np.split(drawn.series, 8)]
+    rows = np.eye(4) - stopped.coef_
+    rows /= np.sqrt(np.mean([np.diag(rows @ moments @ rows.T) for moments in covariances], axis=0))[:, None]
+
+    def compute_likelihood(w):
+        powers = [np.log(np.diag(w @ moments @ w.T)).sum() for moments in covariances]
+        return np.linalg.slogdet(w)[1] - np.mean(powers) / 2
+
+    gradient = np.zeros_like(rows)
+    for i, j in np.argwhere(~np.eye(len(rows), dtype=bool)):
+        change = np.zeros_like(rows)
+        change[i, j] = 1e-5
+        ends = [compute_likelihood(rows + sign * change @ rows) for sign in (1, -1)]
+        gradient[i, j] = (ends[0] - ends[1]) / 2e-5
+    assert np.linalg.norm(gradient) == pytest.approx(stopped.history_["gradient_norm"][-1], rel=1e-3)
+    assert plot_history(learner, measures="gradient_norm").get_yscale() == "log"
+
+
+@pytest.mark.parametrize("options", [{"exogenous": "known"}, {"exogenous": "blind"}, {"method": "als", "tol": 1e-5}])
+def test_the_most_frequent_edges_of_random_starts_are_chosen(options):
+    _, drawn = make_series()
+    powers = None if options.get("exogenous") == "blind" else drawn.exogenous_power
+
+    def learn(**others):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
+            return TensorSEM(window=300, **options, **others).fit(drawn.series, exogenous_power=powers)
+
+    learner = learn(n_starts=5)
+    counts = [count for count, _ in learner.votes_]
+    assert sum(counts) == 5
+    assert counts == sorted(counts, reverse=True)
+    np.testing.assert_array_equal(learner.votes_[0][1], learner.graph_.to_arrays(None)[0])
+    if "method" not in options:
+        single = learn()
+        assert single.votes_[0][0] == 1
+        np.testing.assert_allclose(learner.coef_, single.coef_, atol=1e-5)
+    fewer = learn(n_starts=2)
+    assert fewer.n_iter_ < learner.n_iter_
+    assert not (learn(n_starts=2, random_state=7).coef_ == fewer.coef_).all()
+
+
+def test_a_vote_prefers_the_majority_to_the_best_objective():
+    """Starts that end after one sweep differ: the chosen one has the most frequent edges, and of these the best."""
+    _, drawn = make_series(n=3, window=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"exogenous": "blind", "window": 100, "max_iter": 1, "threshold": 0.3}
+        learner = TensorSEM(n_starts=8, **options).fit(drawn.series)
+        ones = [_fit_start(learner, drawn, number) for number in range(8)]
+    keys = [one.graph_.to_arrays(None)[0].tobytes() for one in ones]
+    assert len(set(keys)) > 1
+    most = max(keys.count(key) for key in keys)
+    assert learner.votes_[0][0] == most
+    best = max(one.objective_ for one, key in zip(ones, keys, strict=True) if keys.count(key) == most)
+    assert learner.objective_ == best
+
+
+def _fit_start(learner, drawn, number):
+    """Return the estimate from one of the random starts alone."""
+    starts = list(learner._draw_starts(3))
+    one = TensorSEM(**learner.get_params())
+    one._draw_starts = lambda n: iter([starts[number]])
+    return one.fit(drawn.series)
+
+
 def test_windows_boundaries_and_panels_are_the_same():
     _, drawn = make_series(n_windows=6, window=200)
     rows, powers = drawn.series, drawn.exogenous_power
@@ -157,7 +244,7 @@ def test_powers_as_a_frame_go_by_name():
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.permutations(range(4)), st.lists(st.floats(0.001, 1000.0), min_size=4, max_size=4), st.sampled_from(MODES))
 def test_laws_of_order_and_units(order, scales, mode):
     """Series in another order give the same answer in that order; a series times a number scales coefficients."""
@@ -191,6 +278,9 @@ def test_laws_of_order_and_units(order, scales, mode):
         ({"window": None, "boundaries": [2400]}, np.ones((2, 4)), "below the 2400 rows"),
         ({"exogenous": "blind", "window": 4}, None, "window 0 has 4 rows for 4 series"),
         ({"exogenous": "blind", "method": "khatri-rao"}, None, "needs exogenous='known'"),
+        ({"method": "khatri-rao", "n_starts": 2}, np.ones((8, 4)), "has no start"),
+        ({"n_starts": 0}, np.ones((8, 4)), "n_starts"),
+        ({"threshold": "largest"}, np.ones((8, 4)), "threshold"),
         ({"exogenous": "blind", "method": "als", "edge_statistic": "z"}, None, "needs standard errors"),
     ],
 )

@@ -1,18 +1,25 @@
 """The columns of series as a score reads them, at all lags: coded if they are discrete, numeric if not."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from pgmpy.structure_score import BaseStructureScore
 
+from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.declared_states import check_state_names
+from pgmx.data.mixed import MixedTable
 from pgmx.data.series import LaggedSeries
 from pgmx.data.series.lagged import Node
-from pgmx.data.series.shifted import RowLanes, ShiftedTable
+from pgmx.data.series.shifted import RowLanes, ShiftedNumbers, ShiftedTable
 from pgmx.models.time_series.dynamic.columns import name_column
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.registry import check_score_name, find_score, name_default
+from pgmx.statistics.moments import count_block_rows
 
 #: Columns that are coded together: the codes of all are not in memory twice.
 _BLOCK = 32
@@ -22,10 +29,13 @@ _BLOCK = 32
 class LaggedColumns:
     """The columns of series: discrete ones coded, numeric ones as float64 (n_rows,).
 
-    If all are discrete, without weights and marks of missing values, they are in lanes, and are not copied per lag.
+    If all are discrete and without weights, they are in lanes. Then, and for a Gaussian score, they are not copied for
+    each lag.
     """
 
     series: LaggedSeries
+    #: Name of the score.
+    method: str
     coded: DiscreteTable | None
     numbers: dict[Hashable, np.ndarray]
     lanes: RowLanes | None = None
@@ -34,7 +44,7 @@ class LaggedColumns:
     def read(
         cls,
         series: LaggedSeries,
-        scoring_method: str | None,
+        scoring_method: str | BaseStructureScore | None,
         *,
         state_names: Any,
         missing: str,
@@ -48,18 +58,22 @@ class LaggedColumns:
         frame = series.frame
         floats = frame.float_columns
         default = name_default(len(floats), frame.n_columns)
-        kind = find_score(default if scoring_method is None else check_score_name(scoring_method)).kind
+        if isinstance(scoring_method, BaseStructureScore):
+            method = _name_object(scoring_method, series.names)
+        else:
+            method = default if scoring_method is None else check_score_name(scoring_method)
+        kind = find_score(method).kind
         if kind == "continuous":
-            return cls(series, None, series.read_numbers(series.names))
+            return cls(series, method, None, series.read_numbers(series.names))
         numeric = floats if kind == "mixed" else ()
         discrete = [name for name in series.names if name not in numeric]
-        if not numeric and not weighted and (missing != "pairwise" or not frame.missing_columns()):
+        if not numeric and not weighted:
             check_state_names(state_names or {}, series.names)
             lanes = RowLanes(series.n_rows, series.lags)
             lanes.fill(_code_in_blocks(series, state_names or {}, missing, n_jobs), frame.n_columns)
-            return cls(series, None, {}, lanes)
+            return cls(series, method, None, {}, lanes)
         coded = series.code(discrete, state_names, missing, n_jobs) if discrete else None
-        return cls(series, coded, series.read_numbers(numeric) if numeric else {})
+        return cls(series, method, coded, series.read_numbers(numeric) if numeric else {})
 
     def take(self, nodes: Sequence[Node], rows: np.ndarray) -> DiscreteTable | Frame:
         """Return the columns at their lags before `rows`, named as a dynamic network names them."""
@@ -69,18 +83,39 @@ class LaggedColumns:
             assert table is not None
             ids = [table.index(name) for name, _ in nodes]
             codes = [self.lanes.take(v, 0)[rows - lag] for v, (_, lag) in zip(ids, nodes, strict=True)]
-            return DiscreteTable._from_parts(tuple(labels), tuple(table.states[v] for v in ids), np.array(codes))
+            states = tuple(table.states[v] for v in ids)
+            return DiscreteTable._from_parts(tuple(labels), states, np.array(codes), table.missing_codes[ids])
         if not self.numbers and self.coded is not None:
             return self.series.take_codes(self.coded, nodes, labels, rows)
         return self.series.take_columns(self.coded, self.numbers, nodes, labels, rows)
 
-    def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> DiscreteTable | Frame:
-        """Return the same; discrete columns without marks of missing values are views of the rows."""
+    def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> Any:
+        """Return the same as a table; its rows are copied for each lag if there are weights or mixed columns only."""
+        labels = [self.label(node) for node in nodes]
+        if find_score(self.method).kind == "continuous":
+            columns = [(self.numbers[name], lag) for name, lag in nodes]
+            return ShiftedNumbers(labels, columns, rows, count_block_rows(len(nodes)))
+        if self.numbers:
+            return self._mix(nodes, labels, rows)
         if self.lanes is None:
-            return self.take(nodes, rows)
+            assert self.coded is not None
+            return self.series.take_codes(self.coded, nodes, labels, rows)
         assert self.lanes.table is not None
         sources = [(self.lanes.table.index(name), lag) for name, lag in nodes]
-        return ShiftedTable([self.label(node) for node in nodes], self.lanes, sources, rows, n_children)
+        return ShiftedTable(labels, self.lanes, sources, rows, n_children)
+
+    def _mix(self, nodes: Sequence[Node], labels: Sequence[Hashable], rows: np.ndarray) -> MixedTable:
+        """Return copies of continuous and discrete columns."""
+        is_continuous = np.array([name in self.numbers for name, _ in nodes])
+        numbers = np.empty((int(is_continuous.sum()), len(rows)))
+        floats = [node for node in nodes if node[0] in self.numbers]
+        for out, (name, lag) in zip(numbers, floats, strict=True):
+            np.take(self.numbers[name], rows - lag, out=out)
+        table = None
+        if self.coded is not None:
+            places = np.flatnonzero(~is_continuous).tolist()
+            table = self.series.take_codes(self.coded, [nodes[p] for p in places], [labels[p] for p in places], rows)
+        return MixedTable(tuple(labels), is_continuous, numbers, table)
 
     def label(self, node: Node) -> Hashable:
         """Return the name of a column of the lagged table."""
@@ -91,6 +126,25 @@ class LaggedColumns:
         """Return the names of the numeric columns that hold one value at their lags before `rows`."""
         numeric = [(name, lag) for name, lag in nodes if name in self.numbers]
         return [self.label((name, lag)) for name, lag in numeric if np.ptp(self.numbers[name][rows - lag]) == 0]
+
+
+def bind_object(score: BaseStructureScore, table: DiscreteTable) -> BaseStructureScore:
+    """Return a score with the options of another one, made for the columns of a series, for their lagged columns."""
+    bound: Any = copy(score)
+    bound.data, bound.table, bound.variables, bound.state_names = None, table, list(table.columns), None
+    return bound
+
+
+def _name_object(score: BaseStructureScore, names: Sequence[Hashable]) -> str:
+    """Return the name of a score of the kind of an object; raise if it is not for discrete series, or for others."""
+    if not isinstance(score, DiscreteScore) or isinstance(score, BDe) or not score.is_compiled():
+        raise TypeError(
+            f"scoring_method={type(score).__name__}(...) is bound to a table without lags: give the name of a score, "
+            f"such as 'bic', or an object of pgmx's other discrete scores, such as BDeu(series, "
+            "equivalent_sample_size=5)"
+        )
+    check_same_names(score.variables, names, "the score", "the series", "columns", "Make the score from this data")
+    return name_default(0, len(names))
 
 
 def _code_in_blocks(

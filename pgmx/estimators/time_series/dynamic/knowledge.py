@@ -1,8 +1,9 @@
-"""The edges that a dynamic network may have, and the the order of the first rows."""
+"""The edges that a dynamic network may have, and the order of the first rows."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from pgmx.data.series import LaggedSeries
@@ -59,3 +60,26 @@ def order_first_nodes(nodes: Sequence[Node], n_static: int) -> EdgeConstraints:
     allowed = (lags[None, :] >= lags[:, None]).astype(np.uint8)
     np.fill_diagonal(allowed, 0)
     return EdgeConstraints(len(nodes), allowed=allowed)
+
+
+def find_common_order(present: np.ndarray, first: np.ndarray, n_series: int) -> np.ndarray | None:
+    """Return the place of each series in an order of `present`, edges (m, 2), that is close to that of `first`.
+
+    None if no cycle contains edges of both.
+    """
+    transition, prior = nx.DiGraph(), nx.DiGraph()
+    for graph, edges in ((transition, present), (prior, first)):
+        graph.add_nodes_from(range(n_series))
+        graph.add_edges_from(edges.tolist())
+    if nx.is_directed_acyclic_graph(nx.compose(transition, prior)):
+        return None
+    place = {v: k for k, v in enumerate(nx.lexicographical_topological_sort(prior))}
+    return np.argsort(list(nx.lexicographical_topological_sort(transition, key=place.__getitem__)))
+
+
+def keep_order(constraints: EdgeConstraints, places: np.ndarray) -> EdgeConstraints:
+    """Return the constraints of first rows, the last nodes of which are the series, without edges against an order."""
+    assert constraints.allowed is not None
+    allowed, n = constraints.allowed.copy(), len(places)
+    allowed[-n:, -n:] &= (places[None, :] < places[:, None]).astype(np.uint8)
+    return EdgeConstraints(len(allowed), allowed=allowed)

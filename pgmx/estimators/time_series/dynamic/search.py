@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.structure_score import BaseStructureScore
 
 from pgmx._ext._dag_moves import ADD
 from pgmx.checks import caller_level, check_weights, join_names
+from pgmx.data import DiscreteTable
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.data.series import LaggedSeries, open_lagged
 from pgmx.estimators.base import Interval, StrOptions
@@ -22,14 +24,17 @@ from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, ONE_PSEUDO_R
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.estimators.cost import LearningCost
-from pgmx.estimators.time_series.dynamic.columns import LaggedColumns
+from pgmx.estimators.time_series.dynamic.columns import LaggedColumns, bind_object
 from pgmx.estimators.time_series.dynamic.knowledge import (
+    find_common_order,
+    keep_order,
     list_first_nodes,
     order_first_nodes,
     read_slice_constraints,
 )
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
+from pgmx.models.time_series.dynamic.two_slice_network import choose_class
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.binding.resolve import resolve_scoring
@@ -83,9 +88,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         Treatment of times without a common step: raise an error, or use the rows as equidistant.
     static_columns : list of hashable, default=None
         Columns that are constant in each series. They have no lags and no parents, and may be parents of all variables.
-    scoring_method : str, default=None
+    scoring_method : str or structure score, default=None
         Name of a score, see the Notes of :class:`HillClimbSearch`. The default is BIC, in the form for discrete,
-        continuous or mixed data. Score objects are refused, since they are bound to a table without lags.
+        continuous or mixed data. Of objects, pgmx's discrete scores without a prior network, made from the columns of
+        the series, are accepted for their options: ``BDeu(series, equivalent_sample_size=5)``.
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0.
     gamma : float, default=1.0
@@ -166,11 +172,13 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     dag_ : pgmpy.base.DAG
         The transition network over the columns of the lagged table, such as ``x@t-1`` for ``(x, 1)``.
     model_ : DynamicBayesianNetwork
-        The network with its parameters, made on first access. Without a network of the first rows it has their marginal
-        distributions, and a warning says so.
+        The network with its parameters, made on first access. For lag 1 and discrete variables it is a
+        :class:`pgmx.models.TwoSliceBayesianNetwork`, which is pgmpy's ``DynamicBayesianNetwork`` too. Without a network
+        of the first rows it has their marginal distributions, and a warning says so.
     prior_dag_ : pgmpy.base.DAG or None
         The network of the first L rows, learned from the first rows of the series if there are at least 30 of them. The
-        column ``x@t-L`` is the first row. None if there are fewer series: the first rows are then given.
+        column ``x@t-L`` is the first row. None if there are fewer series: the first rows are then given. For lag 1 and
+        discrete variables its edges and the instantaneous ones form no cycle together, as pgmpy's class requires.
     nodes_ : list of (variable, lag)
         Nodes of the transition network: all series at lag 0, at lag 1 and so on, then the static columns at lag 0.
     edges_ : ndarray of shape (n_edges, 2), int64
@@ -246,7 +254,6 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             for name, constraint in HillClimbSearch._parameter_constraints.items()
             if name not in ("n_em_restarts", "interventions")
         },
-        "scoring_method": [str, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
         "lags": [Interval(Integral, 1, None, closed="left")],
         "instantaneous": ["boolean"],
@@ -261,6 +268,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
     n_groups_: int
 
     _first_rows: "FirstRowsSearch | None"
+    _method: str
     _strengths: np.ndarray
     _n_series: int
     _constraints: EdgeConstraints
@@ -276,7 +284,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         time_column: Hashable | None = None,
         irregular: Literal["error", "ignore"] = "error",
         static_columns: Sequence[Hashable] | None = None,
-        scoring_method: str | None = None,
+        scoring_method: str | BaseStructureScore | None = None,
         penalty: float = 1.0,
         gamma: float = 1.0,
         structure_prior: StructurePrior | None = None,
@@ -377,6 +385,12 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         self
             The fitted learner.
         """
+        if self.missing == "em":
+            raise ValueError(
+                "missing='em' is not supported for series, because a missing value belongs to its own row and to the "
+                "lagged columns of later rows, which EM would complete as different values: use 'pairwise' or "
+                "'category' for discrete variables, or 'drop'"
+            )
         return super().fit(X, y, sample_weight)
 
     def _open(self, X: Any) -> LaggedSeries:
@@ -409,7 +423,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         nodes = opened.nodes
         weights = None if sample_weight is None else _spread_weights(sample_weight, opened)
         columns = self._read_columns(opened, weights is not None)
-        self.nodes_, self._n_series = nodes, len(opened.series)
+        self.nodes_, self._n_series, self._method = nodes, len(opened.series), columns.method
         rows = opened.targets
         run = super()._fit(columns.shift(nodes, rows, self._n_series), None if weights is None else weights[rows])
         self.history_["score"] = self.history_["score"] - self._past_score
@@ -420,13 +434,13 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_columns(self, series: LaggedSeries, weighted: bool) -> LaggedColumns:
         options = {name: getattr(self, name) for name in ("state_names", "missing", "n_jobs")}
-        name: Any = self.scoring_method  # score objects were refused before
-        return LaggedColumns.read(series, name, weighted=weighted, **options)
+        return LaggedColumns.read(series, self.scoring_method, weighted=weighted, **options)
 
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
+        score: Any = self.scoring_method
         return resolve_scoring(
-            self.scoring_method,
+            self._method if score is None or isinstance(score, str) else bind_object(score, opened),
             opened,
             state_names=None,  # the columns have their states
             missing=missing,
@@ -500,10 +514,25 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             return None
         given = {name: value for name, value in self.get_params(deep=False).items() if name in FIRST_ROWS_OPTIONS}
         missing: Any = "error" if self.missing == "drop" else self.missing
-        search = FirstRowsSearch(**given, missing=missing)
-        search.constraints = order_first_nodes(nodes, len(series.static))
-        search._start = self._start
-        return search.learn(columns.take(nodes, rows), None if weights is None else weights[rows - 1])
+        table, of_rows = columns.take(nodes, rows), None if weights is None else weights[rows - 1]
+        constraints = order_first_nodes(nodes, len(series.static))
+
+        def learn(constraints: EdgeConstraints) -> FirstRowsSearch:
+            search = FirstRowsSearch(**given, missing=missing)
+            search.constraints = constraints
+            search._start = self._start
+            return search.learn(table, of_rows)
+
+        if isinstance(table, DiscreteTable) and not isinstance(self.scoring_method, str | None):
+            given["scoring_method"] = bind_object(self.scoring_method, table)
+        search = learn(constraints)
+        if self.lags == 1 and not columns.numbers:
+            # pgmpy's slices have the same inner edges: those of both networks must not form a cycle
+            present = self.edges_[(self.edges_ < self._n_series).all(axis=1)]
+            first = search.edges_ - len(series.static)
+            order = find_common_order(present, first[(first >= 0).all(axis=1)], self._n_series)
+            search = search if order is None else learn(keep_order(constraints, order))
+        return search
 
     def estimate_cost(
         self,
@@ -536,7 +565,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         -------
         LearningCost
             Bytes per component and their sum, as for :class:`HillClimbSearch` on the table of all variables at all
-            lags. Discrete variables without weights and missing values need less: their rows are not copied per lag.
+            lags. Discrete variables without weights, and Gaussian scores, need less: rows are not copied per lag.
 
         Raises
         ------
@@ -584,10 +613,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     @property
     def model_(self) -> DynamicBayesianNetwork:  # type: ignore[override]
-        """The dynamic Bayesian network of the learned graph, with its parameters."""
-        return self._make_once("model", self._make_warned_model)
+        """The dynamic Bayesian network of the learned graph; an object of pgmpy's class for lag 1 and discrete data."""
+        return self._make_once("model", self._make_fitted_model)
 
-    def _make_warned_model(self) -> DynamicBayesianNetwork:
+    def _make_fitted_model(self) -> DynamicBayesianNetwork:
         if self._first_rows is None:
             warnings.warn(
                 f"fewer than {LEAST_GROUPS} series give their first rows, so that model_ has the marginal "
@@ -595,7 +624,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        return self._make_model(self._prior)
+        return choose_class(self._make_model(self._prior).parts())
 
     def _make_model(self, prior: dict[str, float]) -> DynamicBayesianNetwork:  # type: ignore[override]
         return DynamicBayesianNetwork(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -15,6 +15,9 @@ from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, normali
 from pgmx.models.files.dynamic import DynamicParts
 from pgmx.models.files.mixed import MixedParts
 from pgmx.models.time_series.dynamic.columns import Slices, name_column, read_network, take_variables
+
+#: A variable and its slice, 0 or 1.
+Node = tuple[Hashable, int]
 
 _COLUMN = re.compile(r"(.*)@t-([0-9]+)", re.DOTALL)
 
@@ -47,8 +50,27 @@ def read_first_rows(network: Any) -> DynamicParts:
 # ---- pgmpy's class ----
 
 
-def make_pgmpy(slices: Slices) -> pgmpy.models.DynamicBayesianNetwork:
-    """Return a discrete network of one lag as pgmpy's dynamic Bayesian network; raise for others."""
+class TwoSlices(NamedTuple):
+    """The families of a discrete network of one lag over the nodes (name, 0) of the first row and (name, 1).
+
+    Tables have axes (node, parents); a static column is a variable that keeps its value.
+    """
+
+    names: tuple[Hashable, ...]
+    parents: dict[Node, list[Node]]
+    tables: dict[Node, np.ndarray]
+    states: dict[Node, list]
+    #: Edges (source, target) inside a slice, in the first or in the second one.
+    within: list[tuple[Hashable, Hashable]]
+
+
+def is_two_slice(slices: Slices) -> bool:
+    """Return whether a network is discrete and has one lag."""
+    return slices.columns.lags == 1 and all(slices.families.cards)
+
+
+def lay_out(slices: Slices) -> TwoSlices:
+    """Return the families over the nodes of pgmpy's class; raise if it cannot have them."""
     columns, families = slices.columns, slices.families
     if columns.lags > 1:
         raise ValueError(
@@ -61,45 +83,62 @@ def make_pgmpy(slices: Slices) -> pgmpy.models.DynamicBayesianNetwork:
             f"pgmpy's dynamic Bayesian networks are discrete, and {join_names(numbers)} are continuous: "
             "to_bayesian_network() gives the network of the first rows"
         )
-    nodes: list[tuple[Hashable, int]] = []
+    nodes: list[Node] = []
     for position in range(len(columns.labels)):
         v, lag = columns.split(position)
         nodes.append((columns.static[v], 0) if lag < 0 else (columns.names[v], 1 - lag))
-    scopes = {nodes[v]: [nodes[p] for p in families.parents[v]] for v in range(len(nodes))}
+    parents = {nodes[v]: [nodes[p] for p in families.parents[v]] for v in range(len(nodes))}
     tables = {node: families.families[v].table for v, node in enumerate(nodes)}  # type: ignore[union-attr]
     states = {node: list(slices.states[v] or ()) for v, node in enumerate(nodes)}
     for v, name in enumerate(columns.static):
-        # a variable that keeps its value
-        scopes[name, 1], tables[name, 1], states[name, 1] = [(name, 0)], np.eye(families.cards[v]), states[name, 0]
+        parents[name, 1], tables[name, 1], states[name, 1] = [(name, 0)], np.eye(families.cards[v]), states[name, 0]
     # a parent of the present that is static is the variable of the same slice
-    for (name, slice_), parents in scopes.items():
+    for (name, slice_), own in parents.items():
         if slice_ == 1 and name not in columns.static:
-            scopes[name, 1] = [(p, 1) if p in columns.static else (p, s) for p, s in parents]
-    within = {(p, name) for (name, slice_), parents in scopes.items() for p, s in parents if s == slice_}
+            parents[name, 1] = [(p, 1) if p in columns.static else (p, s) for p, s in own]
+    within = {(p, name) for (name, slice_), own in parents.items() for p, s in own if s == slice_}
     order = nx.DiGraph(sorted(within, key=repr))
     if not nx.is_directed_acyclic_graph(order):
         path = " -> ".join(repr(u) for u, _ in nx.find_cycle(order))
         raise ValueError(
             f"pgmpy's two slices have the same edges inside a slice, and the edges of the prior and of the transition "
-            f"network together form the cycle {path}: learn the network without a prior"
+            f"network together form the cycle {path}: use pgmx.models.DynamicBayesianNetwork, or another prior"
         )
-    network = pgmpy.models.DynamicBayesianNetwork()
-    for name in (*columns.static, *columns.names):
-        network.add_node(name)
-        # pgmpy adds the second one with an edge only
-        second: Any = name  # pgmpy annotates names as text
-        nx.DiGraph.add_node(network, DynamicNode(second, 1))
-    network.add_edges_from(sorted((((u, 0), (v, 0)) for u, v in within), key=repr))
-    network.add_edges_from(((p, 0), (name, 1)) for (name, s), parents in scopes.items() for p, t in parents if t < s)
-    for (name, slice_), parents in scopes.items():
-        extra = [(u, slice_) for u, v in sorted(within, key=repr) if v == name and (u, slice_) not in parents]
-        evidence = [*parents, *extra]
+    return TwoSlices((*columns.static, *columns.names), parents, tables, states, sorted(within, key=repr))
+
+
+def fill_graph(graph: nx.DiGraph, slices: TwoSlices) -> None:
+    """Add the nodes and edges of both slices to an empty graph of pgmpy's class."""
+    # methods of networkx: pgmpy's add the second slice with an edge only, and search a path for each edge
+    second: Any = slices.names  # pgmpy annotates names as text
+    nx.DiGraph.add_nodes_from(graph, (DynamicNode(name, s) for name in second for s in (0, 1)))
+    edges: list[Any] = [((u, s), (v, s)) for u, v in slices.within for s in (0, 1)]
+    edges += [(p, node) for node, own in slices.parents.items() for p in own if p[1] < node[1]]
+    nx.DiGraph.add_edges_from(graph, ((DynamicNode(*u), DynamicNode(*v), {"weight": None}) for u, v in edges))
+
+
+def make_tables(slices: TwoSlices) -> dict[Node, TabularCPD]:
+    """Return the CPDs of all nodes: given the parents of the node in its graph, which it has in either slice."""
+    cpds = {}
+    states = slices.states
+    for (name, slice_), own in slices.parents.items():
+        extra = [(u, slice_) for u, v in slices.within if v == name and (u, slice_) not in own]
+        table = slices.tables[name, slice_]
+        shape = (*table.shape, *(len(states[p]) for p in extra))
+        values = np.broadcast_to(table.reshape(*table.shape, *[1] * len(extra)), shape).reshape(len(table), -1)
+        evidence = [*own, *extra]
+        known = {node: states[node] for node in [(name, slice_), *evidence]}
         cards = [len(states[p]) for p in evidence]
-        shape = (*tables[name, slice_].shape, *(len(states[p]) for p in extra))
-        table = np.broadcast_to(tables[name, slice_].reshape(*tables[name, slice_].shape, *[1] * len(extra)), shape)
-        names = {node: states[node] for node in [(name, slice_), *evidence]}
-        values = table.reshape(len(states[name, slice_]), -1)
-        network.add_cpds(TabularCPD((name, slice_), len(values), values, evidence, cards, state_names=names))
+        cpds[name, slice_] = TabularCPD((name, slice_), len(table), values, evidence, cards, state_names=known)
+    return cpds
+
+
+def make_pgmpy(slices: Slices) -> pgmpy.models.DynamicBayesianNetwork:
+    """Return a discrete network of one lag as pgmpy's dynamic Bayesian network; raise for others."""
+    layout = lay_out(slices)
+    network = pgmpy.models.DynamicBayesianNetwork()
+    fill_graph(network, layout)
+    network.add_cpds(*make_tables(layout).values())
     return network
 
 

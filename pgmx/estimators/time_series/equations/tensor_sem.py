@@ -1,43 +1,43 @@
 """Structural equations from windows with different powers of the inputs."""
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Sequence
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from math import inf, nan
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level, warn_of_target
+from pgmx.checks import caller_level
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner
-from pgmx.estimators.time_series.structural_equations import (
-    EquationsLearner,
-    check_moments,
-    read_powers,
-    read_windows,
+from pgmx.estimators.base import Interval, StrOptions, random_draws
+from pgmx.estimators.time_series.equations.learner import (
+    WindowsLearner,
     warn_of_proportional_powers,
 )
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, is_past
 from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
 from pgmx.solvers.time_series.sem_likelihood import (
+    ROW_SWEEPS,
+    Coefficients,
     SecondMoments,
     Separation,
+    compute_gradient,
     compute_identifiability,
     compute_standard_errors,
     evaluate,
     find_proportional,
-    gather_moments,
     maximise_likelihood,
     read_coefficients,
+    sweep_rows,
 )
 
 
-class TensorSEM(IterativeLearner, EquationsLearner):
+class TensorSEM(WindowsLearner):
     r"""Structural equations of series with unobserved inputs whose powers change from window to window.
 
     .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
@@ -61,8 +61,9 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     boundaries : sequence of int, default=None
         First row of each window after the first, counted from 0 over all series of a panel. Give `window` or
         `boundaries`. Without both, each series of a panel is one window.
-    threshold : float, default=0.1
-        Edges of ``graph_`` have a statistic above this threshold. ``coef_`` is not thresholded.
+    threshold : float or "relative", default=0.1
+        Edges of ``graph_`` have a statistic above this threshold. ``coef_`` is not thresholded. ``"relative"`` means a
+        tenth of the largest statistic, the rule of the thesis.
     edge_statistic : {"scaled", "z"}, default="scaled"
         ``"scaled"``: :math:`|a_{ij}| s_j / s_i` with the standard deviations s of the series, which has no unit.
         ``"z"``: :math:`|a_{ij}|` divided by its standard error (``method="likelihood"`` only).
@@ -70,6 +71,10 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         Edges that ``graph_`` has for any value of their statistic.
     forbidden_edges : collection of ((source, 0), (target, 0)), default=None
         Edges whose coefficients are zero (``method="likelihood"`` only).
+    n_starts : int, default=1
+        Number of starts. More than one are random starts, and the set of edges that most of them have is chosen: the
+        majority vote of the thesis. The result is the start with this set and the best objective. Not for
+        ``method="khatri-rao"``, which has no start.
     standardize : bool, default=True
         Whether least squares use the series divided by their standard deviations. The likelihood does not depend on it.
     fit_intercept : bool, default=False
@@ -97,6 +102,8 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         above `threshold` under ``"scaled"``. The run ends if it returns True.
     n_jobs : int, default=None
         Number of threads for blocks of series or windows. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the random starts.
 
     Attributes
     ----------
@@ -118,12 +125,15 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         Mean Gaussian log-likelihood per row in the user's units. For other methods: unexplained share of the squared
         second moments.
     n_iter_ : int
-        Number of sweeps or rounds.
+        Number of sweeps or rounds, of all starts together.
+    votes_ : list of (int, ndarray of bool, shape (N, N))
+        Number of starts with each set of edges ``[target, source]``, and the set, the most frequent one first.
     converged_, stopped_by_ : bool, str
         Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
         ``"callback"`` or ``"interrupt"``.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; with the likelihood also
+        ``"gradient_norm"``, the norm of its gradient in relative changes of the rows of B⁻¹ (I − A).
     window_lengths_ : ndarray of int64, shape (M,)
         Rows of each window.
     graph_ : TimeSeriesGraph
@@ -158,6 +168,10 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     to the inputs that is not included in the powers. With `forbidden_edges` row sweeps follow in which the equations
     are restricted to the other edges, until a sweep gains at most `tol`.
 
+    Cost for M windows of L rows: O(M L N²) for the second moments, O(M N³) per Newton sweep or round of ``"als"``,
+    O(N⁴) once for the row sweep, O(M N³ + N⁴) for ``"khatri-rao"``; memory O(M N²). `n_starts` multiplies the time,
+    except for the second moments.
+
     The data generator of the thesis, with one power for all inputs of a window, is not identifiable. Its closed form
     needs M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood (known or blind), compared with 79 % by
     the closed form and 6.5 % by alternating least squares with known powers (``tests/benchmarks/TIME_SERIES.md``).
@@ -187,14 +201,11 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     """
 
     _parameter_constraints = {
-        **EquationsLearner._parameter_constraints,
+        **WindowsLearner._parameter_constraints,
         "method": [StrOptions({"likelihood", "khatri-rao", "als"})],
-        "window": [Interval(Integral, 2, None, closed="left"), None],
-        "boundaries": ["array-like", None],
         "edge_statistic": [StrOptions({"scaled", "z"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **RUN_CONSTRAINTS,
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
     }
 
     _unit = "sweeps"
@@ -202,12 +213,11 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     coef_: np.ndarray
     gain_: np.ndarray
     exogenous_power_: np.ndarray
-    intercept_: np.ndarray
     standard_errors_: np.ndarray | None
     identifiability_: np.ndarray
     objective_: float
     n_iter_: int
-    window_lengths_: np.ndarray
+    votes_: list[tuple[int, np.ndarray]]
 
     def __init__(
         self,
@@ -217,10 +227,11 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         method: Literal["likelihood", "khatri-rao", "als"] = "likelihood",
         window: int | None = None,
         boundaries: Sequence[int] | None = None,
-        threshold: float = 0.1,
+        threshold: float | Literal["relative"] = 0.1,
         edge_statistic: Literal["scaled", "z"] = "scaled",
         required_edges: Collection | None = None,
         forbidden_edges: Collection | None = None,
+        n_starts: int = 1,
         standardize: bool = True,
         fit_intercept: bool = False,
         time_column: Hashable | None = None,
@@ -234,6 +245,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ):
         self.data = data
         self.exogenous = exogenous
@@ -244,6 +256,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         self.edge_statistic = edge_statistic
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
+        self.n_starts = n_starts
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.time_column = time_column
@@ -257,73 +270,21 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
-
-    def fit(
-        self,
-        X: Any,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        exogenous_power: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the equations from series.
-
-        Parameters
-        ----------
-        X : DataFrame, array of shape (T, N), path, or list or dict of them
-            The series, rows in time order, oldest first. The data are never changed.
-        y : None
-            Ignored; scikit-learn's convention.
-        sample_weight : None
-            Must be None: windows have no weights.
-        exogenous_power : array or DataFrame of shape (M, N), optional
-            Mean squares of the inputs in each window, positive, with the columns of the series. NaN means unknown with
-            ``exogenous="partial"``.
-
-        Returns
-        -------
-        self
-            The fitted learner.
-        """
-        warn_of_target(self, X, y)
-        self._validate()
-        with self._start_clock():
-            panel = self._open(X)
-            run = self._fit(panel, sample_weight, exogenous_power)
-            self._set_names(panel.names)
-        self._end_fit(run)
-        return self
-
-    def _estimate_solving(self, size: SeriesSize) -> int:
-        n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
-        n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
-        return estimate_equations(size, n_windows)
+        self.random_state = random_state
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
         self._check_options()
         knowledge = self._read_knowledge(opened.names, range(1))
-        # windows count rows: rows that are left out would shift them against the given powers
-        if self.exogenous != "blind" and opened.n_left_out:
-            raise ValueError(
-                f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
-                "exogenous_power: fill the missing values, or give exogenous='blind'"
-            )
-        means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
-        windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
-        powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
         with self._open_run() as run, self._on_threads():
-            data = gather_moments(windows, powers)
-            check_moments(data, opened.names, opened.n_left_out)
+            data = self._gather(opened, exogenous_power)
+            self._required = knowledge.required
             # the likelihood does not depend on the units, and unit series are better conditioned
-            scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
+            is_scaled = self.standardize or self.method == "likelihood"
+            scales = self._scales if is_scaled else np.ones(opened.n_series)
             allowed = knowledge.allow(opened.n_series, 0)
             converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
-        self.intercept_ = means - self.coef_ @ means
-        self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
-        self.n_left_out_ = opened.n_left_out
-        self._scales, self._required = opened.scales(), knowledge.required
-        self._results = {}
+        self._finish(opened)
         return self._end_run(run, converged)
 
     def _check_options(self) -> None:
@@ -331,6 +292,10 @@ class TensorSEM(IterativeLearner, EquationsLearner):
             raise ValueError(
                 f"method='khatri-rao' needs exogenous='known', got {self.exogenous!r}: give all powers, or "
                 "method='likelihood'"
+            )
+        if self.method == "khatri-rao" and self.n_starts > 1:
+            raise ValueError(
+                f"method='khatri-rao' has no start, got n_starts={self.n_starts}: leave it out, or give method='als'"
             )
         if self.edge_statistic == "z" and self.method != "likelihood":
             raise ValueError(
@@ -348,57 +313,113 @@ class TensorSEM(IterativeLearner, EquationsLearner):
     ) -> bool:
         """Solve in the solver's units, set the results in the user's units, and return whether `tol` was reached."""
         units = scales[:, None] / scales
-        self.standard_errors_ = None
-        if self.method == "likelihood":
-            # turns the log-likelihood of the solver's units into that of the user's
-            constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
-
-            def record(point: Separation) -> bool:
-                return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
-
-            point, self.n_iter_, converged = maximise_likelihood(
-                data, tol=self.tol, max_iter=self.max_iter, record=record, allowed=allowed
-            )
-            errors = compute_standard_errors(data, point) * units
-            # forbidden coefficients are zero without an error
-            self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
-            self.objective_ = point.log_likelihood - constant
-        else:
-            point, converged = self._solve_least_squares(data, run)
-        if not converged:
+        # turns the log-likelihood of the solver's units into that of the user's
+        constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
+        best: dict[bytes, _Estimate] = {}
+        counts: Counter[bytes] = Counter()
+        self.n_iter_ = 0
+        for start in self._draw_starts(len(names)):
+            estimate = self._solve(data, start, run, allowed, constant)
+            self.n_iter_ += estimate.n_iter
+            self._set_equations(data, estimate, units, allowed)
+            key = self._find_edges(self._rank_edges()).tobytes()
+            counts[key] += 1
+            if key not in best or estimate.quality > best[key].quality:
+                best[key] = estimate
+            if run.is_over():
+                break
+        # of equally frequent sets the better one
+        keys = sorted(best, key=lambda key: (-counts[key], -best[key].quality))
+        shape = (len(names), len(names))
+        self.votes_ = [(counts[key], np.frombuffer(key, dtype=bool).reshape(shape).copy()) for key in keys]
+        chosen = best[keys[0]]
+        if not chosen.converged:
             warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol} in {self.n_iter_} iterations: give a larger "
+                f"{type(self).__name__} did not reach tol={self.tol} in {chosen.n_iter} iterations: give a larger "
                 "max_iter, max_time or tol",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
-        shown = read_coefficients(data, point)
-        self.coef_ = shown.matrix * units
+        self.objective_ = chosen.objective
+        shown = self._set_equations(data, chosen, units, allowed)
         # without any power of an input its scale is free: the gain is set to 1
         unknown = ~np.isfinite(data.powers).any(axis=0)
         self.gain_ = np.where(unknown, 1.0, shown.gains * scales)
         self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)
-        self.identifiability_ = compute_identifiability(data, point)
-        warn_of_proportional_powers(names, find_proportional(data, point))
-        return converged
+        self.identifiability_ = compute_identifiability(data, chosen.point)
+        warn_of_proportional_powers(names, find_proportional(data, chosen.point))
+        return chosen.converged
 
-    def _solve_least_squares(self, data: SecondMoments, run: Run) -> tuple[Separation, bool]:
-        """Return the estimate of the methods of the thesis, and whether it converged."""
+    def _draw_starts(self, n: int) -> Iterator[np.ndarray | None]:
+        """Return matrices W (N, N) to start from; None is the start of the solver."""
+        if self.n_starts == 1:
+            yield None
+            return
+        seed = random_draws(1, self.random_state)[1]
+        for number in range(self.n_starts):
+            # a stream of its own for each start, so that more starts do not change the first ones
+            yield np.random.default_rng([seed, number]).standard_normal((n, n))
 
-        def record(columns: np.ndarray, residual: float) -> bool:
+    def _set_equations(
+        self, data: SecondMoments, estimate: "_Estimate", units: np.ndarray, allowed: np.ndarray | None
+    ) -> Coefficients:
+        """Set the coefficients and their standard errors, and return the equations in the solver's units."""
+        shown = read_coefficients(data, estimate.point)
+        self.coef_, self.standard_errors_ = shown.matrix * units, None
+        if self.method == "likelihood":
+            errors = compute_standard_errors(data, estimate.point) * units
+            # forbidden coefficients are zero without an error
+            self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
+        return shown
+
+    def _solve(
+        self, data: SecondMoments, start: np.ndarray | None, run: Run, allowed: np.ndarray | None, constant: float
+    ) -> "_Estimate":
+        """Return the estimate of the method from one start."""
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if self.method == "likelihood":
+
+            def record(point: Separation) -> bool:
+                gradient_norm = float(np.linalg.norm(compute_gradient(data, point)))
+                objective, n_edges = point.log_likelihood - constant, self._count_edges(point.rows)
+                return run.record(objective=objective, n_edges=n_edges, gradient_norm=gradient_norm)
+
+            if start is not None:
+                start = sweep_rows(data, start, ROW_SWEEPS)  # Newton sweeps need a start near an optimum
+            point, n_iter, converged = maximise_likelihood(data, start=start, record=record, allowed=allowed, **options)
+            objective = point.log_likelihood - constant
+            return _Estimate(point, n_iter, converged, objective, objective)
+
+        def record_columns(columns: np.ndarray, residual: float) -> bool:
             return run.record(objective=residual, n_edges=self._count_edges(np.linalg.pinv(columns)))
 
         if self.method == "khatri-rao":
             factors = solve_khatri_rao(data)
         else:
-            factors = alternate_least_squares(data, tol=self.tol, max_iter=self.max_iter, record=record)
-        self.objective_, self.n_iter_ = factors.residual, factors.n_iter
-        return evaluate(data, np.linalg.pinv(factors.columns)), factors.converged
+            columns = None if start is None else data.scales[:, None] * start / np.sqrt(len(start))
+            factors = alternate_least_squares(data, start=columns, record=record_columns, **options)
+        point = evaluate(data, np.linalg.pinv(factors.columns))
+        return _Estimate(point, factors.n_iter, factors.converged, factors.residual, -factors.residual)
+
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "record": lambda *_: is_past(inf)}
+        rows = np.eye(len(start)) - start
+        if self.method == "likelihood":
+            point, n_iter, converged = maximise_likelihood(data, start=rows, allowed=allowed, **options)
+        else:
+            factors = alternate_least_squares(data, start=np.linalg.inv(rows), **options)
+            point, n_iter, converged = evaluate(data, np.linalg.pinv(factors.columns)), 0, factors.converged
+        self._set_equations(data, _Estimate(point, n_iter, converged, nan, nan), np.ones_like(start), allowed)
+        edges = self._find_edges(self._rank_edges())
+        return edges, self.coef_ * edges
 
     def _count_edges(self, rows: np.ndarray) -> int:
         """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
         # a row of W is proportional to the equation of its series
-        is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
+        sizes, own = np.abs(rows), np.abs(rows.diagonal())[:, None]
+        is_edge = sizes > self._find_limit((sizes - np.diag(own[:, 0])) / own) * own
         return int(is_edge.sum() - is_edge.trace())
 
     def _rank_edges(self) -> np.ndarray:
@@ -407,3 +428,13 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         assert self.standard_errors_ is not None
         # coefficients that are fixed to zero have no standard error
         return np.abs(self.coef_) / np.where(self.standard_errors_ > 0, self.standard_errors_, np.inf)
+
+
+class _Estimate(NamedTuple):
+    """The estimate from one start."""
+
+    point: Separation
+    n_iter: int
+    converged: bool
+    objective: float
+    quality: float  # the objective with the sign that makes larger values better

@@ -11,7 +11,7 @@ from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.structural_equations import (
+from pgmx.estimators.time_series.equations.learner import (
     EquationsLearner,
     check_moments,
     read_powers,
@@ -47,9 +47,9 @@ class TensorSEMTracker(EquationsLearner):
         Whether each window is tested for a change. The χ² tests, of all pairs together and of the largest pair, check
         that the inputs W y are uncorrelated, each at the level 10⁻⁶ for independent rows. Strongly autocorrelated
         inputs (.9 at 500 rows) cause false restarts: thin the rows, or give False.
-    threshold : float, default=0.1
+    threshold : float or "relative", default=0.1
         Edges of ``graph_`` have :math:`|a_{ij}| s_j / s_i` above this threshold, with the root mean squares s of the
-        series in the last window.
+        series in the last window. ``"relative"`` means a tenth of the largest value.
     fit_intercept : bool, default=False
         Whether the means of each window are subtracted.
     time_column : hashable, default=None
@@ -148,7 +148,7 @@ class TensorSEMTracker(EquationsLearner):
         forgetting: float = 0.8,
         sweeps: int = 2,
         detect: bool = True,
-        threshold: float = 0.1,
+        threshold: float | Literal["relative"] = 0.1,
         fit_intercept: bool = False,
         time_column: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",

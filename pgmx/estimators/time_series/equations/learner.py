@@ -1,21 +1,28 @@
 """The base class of the learners of structural equations, and their input: windows, and powers of the inputs."""
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from numbers import Real
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, join_names
+from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, join_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TimeSeriesLearner
 from pgmx.models import TimeSeriesGraph
-from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows, gather_moments
 
 _EXOGENOUS = ("known", "partial", "blind")
+
+#: Share of the largest statistic that is the threshold "relative", as in section 4.6.3 of the thesis.
+RELATIVE = 0.1
 
 #: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
 _LEAST_EIGENVALUE = 1e-12
@@ -29,10 +36,10 @@ class EquationsLearner(TimeSeriesLearner):
     _parameter_constraints: dict[str, Any] = {
         **TimeSeriesLearner._parameter_constraints,
         "exogenous": [StrOptions(set(_EXOGENOUS))],
-        "threshold": [Interval(Real, 0, None, closed="left")],
+        "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"relative"})],
     }
 
-    threshold: float
+    threshold: float | str
     coef_: Any
     _scales: np.ndarray
     _required: np.ndarray | None = None  # edges that are included for any value of their statistic
@@ -41,13 +48,132 @@ class EquationsLearner(TimeSeriesLearner):
         """Return |a_ij| s_j / s_i, the statistic that is compared with the threshold."""
         return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
 
-    def _make_graph(self) -> TimeSeriesGraph:
-        strengths = self._rank_edges()
-        is_edge = strengths > self.threshold
+    def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
+        if lags is not None:
+            raise ValueError(f"lags is not for {type(self).__name__}, whose edges are instantaneous: leave it out")
+        return [0]
+
+    def _find_limit(self, strengths: np.ndarray) -> float:
+        """Return the value of a statistic (N, N) that edges exceed."""
+        if isinstance(self.threshold, str):
+            return RELATIVE * float(strengths.max(initial=0.0))
+        return float(self.threshold)
+
+    def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
+        """Return which entries [target, source] of a statistic are edges."""
+        is_edge = strengths > self._find_limit(strengths)
         if self._required is not None:
             is_edge[self._required[:, 1], self._required[:, 2]] = True
+        return is_edge
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths = self._rank_edges()
+        is_edge = self._find_edges(strengths)
         tables = [self.coef_ * is_edge], [strengths * is_edge]
         return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
+
+
+class WindowsLearner(IterativeLearner, EquationsLearner):
+    """Base of the learners from all windows of a series. A subclass implements `_fit` with `_gather` and `_finish`."""
+
+    _parameter_constraints: dict[str, Any] = {
+        **EquationsLearner._parameter_constraints,
+        "window": [Interval(Integral, 2, None, closed="left"), None],
+        "boundaries": ["array-like", None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **RUN_CONSTRAINTS,
+    }
+
+    exogenous: str
+    window: int | None
+    boundaries: Sequence[int] | None
+    fit_intercept: bool
+
+    intercept_: np.ndarray
+    window_lengths_: np.ndarray
+
+    _means: np.ndarray
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exogenous_power: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the equations from series.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (T, N), path, or list or dict of them
+            The series, rows in time order, oldest first. The data are never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : None
+            Must be None: windows have no weights.
+        exogenous_power : array or DataFrame of shape (M, N), optional
+            Mean squares of the inputs in each window, positive, with the columns of the series. NaN means unknown with
+            ``exogenous="partial"``.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        warn_of_target(self, X, y)
+        self._validate()
+        with self._start_clock():
+            panel = self._open(X)
+            run = self._fit(panel, sample_weight, exogenous_power)
+        self._end_fit(run)
+        return self
+
+    def _estimate_solving(self, size: SeriesSize) -> int:
+        n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
+        n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
+        return estimate_equations(size, n_windows)
+
+    @abstractmethod
+    def _fit(
+        self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None
+    ) -> Run | None:
+        """Learn from a panel and the powers of its inputs, and set the fitted attributes."""
+
+    def _gather(self, opened: Panel, exogenous_power: ArrayLike | None) -> SecondMoments:
+        """Return the second moments of the windows in the user's units, and store means and scales of the series."""
+        # windows count rows: rows that are left out would shift them against the given powers
+        if self.exogenous != "blind" and opened.n_left_out:
+            raise ValueError(
+                f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
+                "exogenous_power: fill the missing values, or give exogenous='blind'"
+            )
+        windows = self._cut(opened)
+        powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
+        data = gather_moments(windows, powers)
+        check_moments(data, opened.names, opened.n_left_out)
+        self._scales = opened.scales()
+        self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
+        return data
+
+    def _cut(self, opened: Panel) -> list[np.ndarray]:
+        """Return the rows of the windows, minus the means of the series if there is an intercept."""
+        self._means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
+        return read_windows(opened.rescale(None, self._means), self.window, self.boundaries)
+
+    @abstractmethod
+    def _relearn(
+        self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges and coefficients (N, N) of other windows of unit series, given a first estimate of A."""
+
+    def _finish(self, opened: Panel) -> None:
+        """Set the results that depend on the coefficients."""
+        self.intercept_ = self._means - self.coef_ @ self._means
+        self.n_left_out_ = opened.n_left_out
+        self._set_names(opened.names)
+        self._results = {}
 
 
 class IdentifiabilityWarning(UserWarning):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pgmx.plotting.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
+from pgmx.plotting.graphs.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
 
 _SHORTEST, _SHORTEST_OF_LARGE = 84.0, 44.0  # length of an edge, in the unit of the widths
 _N_STEPS, _TOLERANCE = 150, 1e-4
@@ -57,11 +57,11 @@ def compute_circular_layout(widths: Sequence[float]) -> np.ndarray:
     n, sizes = len(widths), np.asarray(widths, dtype=float)
     radius = max(120.0, n * (HEIGHT + 22.0) / np.pi, 1.2 * (sizes.sum() + 14.0 * n) / (2 * np.pi))
     angles = np.pi / 2 - 2 * np.pi * np.arange(n) / n
-    places = _push_apart(radius * np.column_stack([1.3 * np.cos(angles), np.sin(angles)]), sizes)
+    places = push_apart(radius * np.column_stack([1.3 * np.cos(angles), np.sin(angles)]), sizes)
     return places - (places - np.column_stack([sizes / 2, np.full(n, HEIGHT / 2)])).min(axis=0)
 
 
-def find_communities(n: int, edges: Iterable[Edge]) -> np.ndarray:
+def find_communities(n: int, edges: Iterable[Edge], smallest: int = _SMALLEST) -> np.ndarray:
     """Return the community of each vertex, the largest is 0; -1 for vertices of small ones.
 
     Louvain's method (Blondel et al. 2008), by networkx with a fixed seed.
@@ -75,7 +75,7 @@ def find_communities(n: int, edges: Iterable[Edge]) -> np.ndarray:
     )
     labels = np.full(n, -1)
     for label, group in enumerate(groups):
-        if len(group) >= _SMALLEST:
+        if len(group) >= smallest:
             labels[group] = label
     return labels
 
@@ -90,8 +90,8 @@ class _Block:
         at = {v: k for k, v in enumerate(members)}
         ends = np.array([(at[u], at[v]) for u, v in edges])
         sizes = np.array([widths[v] for v in members])
-        places = _reduce_stress(*_measure_distances(labels[self.members], ends, sizes))
-        places = _push_apart(_scale_up(_rotate_flat(places), sizes), sizes)
+        places = reduce_stress(*_measure_distances(labels[self.members], ends, sizes))
+        places = push_apart(_scale_up(rotate_flat(places), sizes), sizes)
         half = np.column_stack([sizes / 2, np.full(len(sizes), HEIGHT / 2)])
         left, low = (places - half).min(axis=0)
         right, high = (places + half).max(axis=0)
@@ -126,7 +126,7 @@ def _measure_distances(labels: np.ndarray, ends: np.ndarray, sizes: np.ndarray) 
     return distance, weight
 
 
-def _reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return positions that minimise the stress; the start is classical scaling."""
     from scipy.linalg import cho_factor, cho_solve
 
@@ -163,7 +163,7 @@ def _scale_classically(distance: np.ndarray) -> np.ndarray:
     return places + 0.05 * _SHORTEST * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _rotate_flat(places: np.ndarray) -> np.ndarray:
+def rotate_flat(places: np.ndarray) -> np.ndarray:
     """Rotate the drawing so that its longest extent is horizontal."""
     centred = places - places.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
@@ -179,13 +179,22 @@ def _scale_up(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return places * max(1.0, np.sqrt(covered / _MOST_COVERED))
 
 
-def _push_apart(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def push_apart(
+    places: np.ndarray,
+    sizes: np.ndarray,
+    heights: np.ndarray | float = HEIGHT,
+    gap: float = _GAP,
+    n_steps: int | None = None,
+) -> np.ndarray:
     """Move overlapping boxes apart along the axis of the smaller overlap, each box by half of the overlap."""
     places = places.copy()
-    width = (sizes[:, None] + sizes[None]) / 2 + _GAP
-    for _ in range(_N_PUSHES if len(sizes) <= _LARGE else _N_PUSHES // 4):
+    tall = np.broadcast_to(heights, len(sizes))
+    width = (sizes[:, None] + sizes[None]) / 2 + gap
+    height = (tall[:, None] + tall[None]) / 2 + gap
+    least = gap / 18  # so that a step is not too small to end
+    for _ in range(n_steps or (_N_PUSHES if len(sizes) <= _LARGE else _N_PUSHES // 4)):
         dx, dy = (places[:, None, k] - places[None, :, k] for k in (0, 1))
-        over_x, over_y = width - np.abs(dx), HEIGHT + _GAP - np.abs(dy)
+        over_x, over_y = width - np.abs(dx), height - np.abs(dy)
         overlaps = (over_x > 1e-6) & (over_y > 1e-6)
         np.fill_diagonal(overlaps, False)
         if not overlaps.any():
@@ -196,5 +205,5 @@ def _push_apart(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         for k, (chosen, over, difference) in enumerate(((along_x, over_x, dx), (overlaps & ~along_x, over_y, dy))):
             side = np.where(difference == 0, order, np.sign(difference))
             # 0.6: a box between two others gets both moves at once
-            places[:, k] += np.where(chosen, side * (over / 2 + 0.5), 0.0).sum(axis=1) * 0.6
+            places[:, k] += np.where(chosen, side * (over / 2 + least), 0.0).sum(axis=1) * 0.6
     return places

@@ -19,7 +19,7 @@ from random import Random
 
 import numpy as np
 
-from pgmx.plotting.packing import HEIGHT, LAYER_GAP, NODE_GAP, Edge, find_components, place_blocks, split_edges
+from pgmx.plotting.graphs.packing import HEIGHT, LAYER_GAP, NODE_GAP, Edge, find_components, place_blocks, split_edges
 
 MOST_IN_LAYERS = 300  # maximum vertices of a readable drawing
 BEND_WIDTH = 4.0

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names, is_number, join_names
+from pgmx.checks import check_natural, is_number, join_names
 from pgmx.fitted import FittedLearner, get_series_graph
-from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
-from pgmx.plotting.packing import HEIGHT
+from pgmx.plotting.graphs.indexed import IndexedGraph, compare_edges, index_graph, is_pag, is_series_graph, read_ends
+from pgmx.plotting.graphs.scene import Scene, choose_layout, draw_scene
+from pgmx.plotting.graphs.sizes import find_neighbourhood, find_nodes, read_sizes
+from pgmx.plotting.graphs.spring_layout import count_readable
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
-from pgmx.plotting.shapes import (
-    MARGIN,
-    draw_comparison_legend,
-    draw_edges,
-    draw_kind_legend,
-    draw_nodes,
-    draw_note,
-    draw_strength_legend,
-    line_style,
-    prepare_axes,
-    route_curves,
-    route_lines,
-)
-from pgmx.plotting.spring_layout import (
-    compute_circular_layout,
-    compute_spring_layout,
-    count_readable,
-    find_communities,
-)
 from pgmx.plotting.strengths import label_lag, read_strengths
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -45,22 +27,8 @@ if TYPE_CHECKING:
 
     from pgmx.plotting.strengths import Strengths
 
-_FONT = 9.0  # points
-_SMALL_FONT, _MANY = 4.5, 150  # font of a graph with more nodes than _MANY
 _LONGEST_LABEL = 28
-_LAYOUTS = ("layered", "spring", "circular")
-
-
-class IndexedGraph(NamedTuple):
-    """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted.
-
-    `ends` has the marks at u and v of each edge of a PAG. An edge with one arrowhead is an arrow, others are pairs.
-    """
-
-    names: list
-    directed: list
-    undirected: list
-    ends: dict[tuple[int, int], tuple[str, str]] = {}
+_LAYOUTS = ("layered", "spring", "circular", "communities", "slices")
 
 
 def plot_graph(
@@ -70,6 +38,10 @@ def plot_graph(
     reference: Graph | FittedLearner | None = None,
     strengths: Mapping | DataFrame | FittedLearner | str | None = None,
     continuous: Iterable[Hashable] | None = None,
+    sizes: Mapping[Hashable, float] | str | None = None,
+    targets: Iterable[Hashable] | None = None,
+    around: Hashable | Iterable[Hashable] | None = None,
+    radius: int = 1,
     layout: str | None = None,
     pos: Mapping[Hashable, Sequence[float]] | None = None,
     max_edges: int | str | None = "auto",
@@ -96,10 +68,23 @@ def plot_graph(
     continuous : iterable of hashable, optional
         Names of the continuous variables. They are drawn round and in another colour than discrete variables, with a
         legend. Default: the continuous variables of a ``ConditionalGaussianNetwork``, else none.
-    layout : {"layered", "spring", "circular"}, optional
+    sizes : {"degree", "closeness"} or mapping of node to float, optional
+        Nodes of different sizes: by the number of neighbours, by closeness centrality, or by your own values, which
+        are not negative. Directions of edges are ignored. The area of a node is proportional to the value, with a
+        lower limit.
+    targets : iterable of hashable, optional
+        The nodes that experiments set, or one group of nodes per experiment as in the `targets` of
+        :func:`pgmx.models.cpdag`. They have a thick border, with a legend.
+    around : node or iterable of nodes, optional
+        Draw only the neighbourhood of these nodes. Their names are bold. In the graph of a time series, the name of a
+        variable is the variable at all lags.
+    radius : int, default=1
+        Largest number of edges from a node of `around` to a node that is drawn, whatever their directions.
+    layout : {"layered", "spring", "circular", "communities", "slices"}, optional
         "layered": arrows point down unless there is a cycle; "spring": distances follow the lengths of shortest paths
-        (stress majorization); "circular": on a circle, in the order of the nodes. Default: "layered" for graphs with
-        arrows and at most 300 nodes, else "spring".
+        (stress majorization); "circular": on a circle, in the order of the nodes; "communities": an overview, see
+        Notes; "slices": the graph of a time series in columns of equal lag. Default: "communities" above 100 nodes,
+        "slices" for a graph over lags of at most 20 variables, "layered" if there are arrows, else "spring".
     pos : mapping of node to (x, y), optional
         Positions of all nodes, y upwards, in any unit. They are scaled until boxes do not overlap; edges are straight.
     max_edges : int, "auto" or None, default="auto"
@@ -115,18 +100,23 @@ def plot_graph(
     ------
     TypeError, ValueError
         If `graph` or `reference` is not a graph, only one is a PAG, `graph` has no nodes, `reference` has other nodes,
-        `strengths` is none of the above, `continuous` has a name that is not a node, `layout` is unknown, `pos` lacks a
-        node, or `max_edges` is not a natural number.
+        `strengths` or `sizes` is none of the above, `continuous`, `targets` or `around` has a name that is not a node,
+        `layout` is unknown or does not fit the graph, `pos` or `sizes` lacks a node, or `radius` or `max_edges` is not
+        a natural number.
 
     Notes
     -----
     A table of strengths has the columns ``from``, ``to`` and ``strength``. Without `reference`, stronger edges are also
     darker and negative edges red. Negative edges are dashed, edges without a strength dotted. A legend is added.
 
+    The overview draws at most 12 communities (Louvain's method; small ones join the neighbour with which they have the
+    most edges) as discs with dots for nodes, and writes the names of the three most central nodes of each: those with
+    the most neighbours, or with the largest `sizes`. Edges between two discs form bundles.
+
     Labels are cut at 28 characters; above 150 nodes they are half as large, and below 1.5 points they are left out.
-    Above 300 nodes, "spring" separates communities (Louvain's method), and the eight largest have colours if they hold
-    half of the nodes. The nodes of a ``TimeSeriesGraph`` are labelled ``rain t-1``; lags without an edge are left out,
-    and a variable without any edge is drawn once.
+    Above 300 nodes, "spring" separates communities, and the eight largest have colours if they hold half of the nodes.
+    The nodes of a ``TimeSeriesGraph`` are labelled ``rain t-1``; lags without an edge are left out, and a variable
+    without any edge is drawn once. A new figure has at most 4000 pixels per side in an SVG (96 per inch).
 
     Examples
     --------
@@ -146,33 +136,31 @@ def plot_graph(
         raise ValueError("the graph has no nodes: there is nothing to draw")
     scales = _read_scales(drawn, strengths)
     other = None if compared is None else index_graph(compared, indexed.names)
-    edges, note = _choose_edges(drawn, indexed, other, scales, max_edges)
-    ends = _read_ends(edges, indexed, other)
-    labels = [_label_lag(*name) if _is_series_graph(drawn) else _shorten_label(name) for name in indexed.names]
-    font = _FONT if len(labels) <= _MANY else _SMALL_FONT
-    widths = [measure_text(label, font) + font for label in labels]
-    is_large = len(labels) > MOST_IN_LAYERS
-    communities = find_communities(len(labels), [edge[:2] for edge in edges]) if is_large else None
-    centres, bends, curved = _place_nodes(indexed.names, widths, edges, layout, pos, communities)
-    find = (lambda u, v: nan) if scales is None else scales.find
-    sizes = [find(indexed.names[u], indexed.names[v]) for u, v, *_ in edges]
-    kinds = _read_kinds(drawn, indexed.names, continuous)
-    n_legends = (reference is not None) + (scales is not None) + (len(set(kinds)) == 2)
-    ax, scale = prepare_axes(ax, centres, widths, bends, n_legends + bool(note))
-    style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
-    curves = route_curves(edges, centres, bends, widths) if curved else route_lines(edges, centres, widths)
-    draw_edges(ax, ends, curves, style, scale)
-    draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds, communities)
-    if note:
-        draw_note(ax, note, 0.9 * _FONT * scale, 2 * MARGIN * n_legends)
-    if reference is not None:
-        draw_comparison_legend(ax, edges, 0.9 * _FONT * scale, of_pags=is_pag(drawn))
-    if scales is not None:
-        shown = [size for size, edge in zip(sizes, edges, strict=True) if edge[3] != "missing"]
-        draw_strength_legend(ax, scales, shown, reference is None, scale, 0.9 * _FONT * scale, 2 * MARGIN)
-    if len(set(kinds)) == 2:
-        draw_kind_legend(ax, 0.9 * _FONT * scale, 2 * MARGIN * (n_legends - 1))
-    return ax
+    kinds = dict(zip(indexed.names, _read_kinds(drawn, indexed.names, continuous), strict=True))
+    of_series = is_series_graph(drawn)
+    set_names = {indexed.names[v] for v in find_nodes(targets, indexed.names, "targets", of_series=of_series)}
+    middle_names = {indexed.names[v] for v in find_nodes(around, indexed.names, "around", of_series=of_series)}
+    indexed, other, chosen = _choose_nodes(indexed, other, middle_names, radius)
+    names = indexed.names
+    edges, left_out = _choose_edges(drawn, indexed, other, scales, max_edges)
+    shares, measured = (np.ones(len(names)), "") if sizes is None else read_sizes(sizes, names, indexed.pairs)
+    scene = Scene(
+        names,
+        [_label_lag(*name) if of_series else _shorten_label(name) for name in names],
+        edges,
+        read_ends(edges, indexed, other),
+        [kinds[name] for name in names],
+        {v for v, name in enumerate(names) if name in set_names},
+        {v for v, name in enumerate(names) if name in middle_names},
+        shares,
+        scales,
+        "; ".join(text for text in (chosen, left_out, measured) if text),
+        reference is not None,
+        is_pag(drawn),
+    )
+    if layout == "slices" and not of_series:
+        raise ValueError("layout='slices' is for graphs over lags, and the nodes of this graph have none")
+    return draw_scene(ax, scene, layout or choose_layout(scene, of_series=of_series), pos)
 
 
 def save_picture(
@@ -182,6 +170,10 @@ def save_picture(
     reference: Graph | FittedLearner | None = None,
     strengths: Mapping | DataFrame | FittedLearner | str | None = None,
     continuous: Iterable[Hashable] | None = None,
+    sizes: Mapping[Hashable, float] | str | None = None,
+    targets: Iterable[Hashable] | None = None,
+    around: Hashable | Iterable[Hashable] | None = None,
+    radius: int = 1,
     layout: str | None = None,
     pos: Mapping[Hashable, Sequence[float]] | None = None,
     max_edges: int | str | None = "auto",
@@ -195,10 +187,10 @@ def save_picture(
         The graph to draw.
     path : str or path-like
         The file to write; the suffix is ``.svg`` or ``.png``.
-    reference, strengths, continuous, layout, pos, max_edges : optional
+    reference, strengths, continuous, sizes, targets, around, radius, layout, pos, max_edges : optional
         As for :func:`plot_graph`.
     dpi : float, default=150
-        Pixels per inch of a PNG; reduced if a side would exceed 6000 pixels.
+        Pixels per inch of a PNG; reduced if a side would exceed 4000 pixels.
 
     Returns
     -------
@@ -234,6 +226,10 @@ def save_picture(
         reference=reference,
         strengths=strengths,
         continuous=continuous,
+        sizes=sizes,
+        targets=targets,
+        around=around,
+        radius=radius,
         layout=layout,
         pos=pos,
         max_edges=max_edges,
@@ -243,19 +239,9 @@ def save_picture(
     return path
 
 
-def _is_series_graph(graph: Any) -> bool:
-    """Return whether nodes are (variable, lag)."""
-    return hasattr(graph, "summary_graph")
-
-
-def is_pag(graph: Any) -> bool:
-    """Return whether a graph has marks at the ends of its edges."""
-    return hasattr(graph, "definite_parents")
-
-
 def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     """Return the graphs of a time series without the lags that have no edge in either; other graphs unchanged."""
-    if not _is_series_graph(graph):
+    if not is_series_graph(graph):
         return graph, reference
     graphs = [graph]
     if reference is not None:
@@ -267,37 +253,18 @@ def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     return graph.subgraph(drawn), None if reference is None else reference.subgraph(drawn)
 
 
-def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
-    """Return a graph as integers; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
-    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-        raise TypeError(f"expected a pgmpy or networkx graph or a fitted learner, got {type(graph).__name__}")
-    names = list(graph.nodes()) if names is None else list(names)
-    number = {name: v for v, name in enumerate(names)}
-    check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
-    if is_pag(graph):
-        return _index_pag(graph, names, number)
-    arcs = {(number[u], number[v]) for u, v in graph.edges() if u != v}
-    if not graph.is_directed():
-        arcs |= {(v, u) for u, v in arcs}
-    both = {(u, v) for u, v in arcs if (v, u) in arcs}
-    return IndexedGraph(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
-
-
-def _index_pag(graph: Graph, names: list, number: Mapping[Hashable, int]) -> IndexedGraph:
-    """Return a PAG as integers; edges with one arrowhead are arrows."""
-    ends = {}
-    for u, v, marks in graph.edges(data="marks"):
-        # the tail of an arrow first, else the smaller position
-        tail, head = sorted((u, v), key=lambda end: (marks[end] == ">", number[end]))
-        ends[number[tail], number[head]] = marks[tail], marks[head]
-    arrows = [edge for edge, (at_tail, at_head) in ends.items() if at_head == ">" != at_tail]
-    return IndexedGraph(names, sorted(arrows), sorted(ends.keys() - set(arrows)), ends)
-
-
-def _read_ends(edges: list[tuple], indexed: IndexedGraph, reference: IndexedGraph | None) -> list[tuple[str, str]]:
-    """Return the marks at u and v of the edges (u, v, is_arrow, verdict); lines have a tail at both ends."""
-    known = indexed.ends if reference is None else reference.ends | indexed.ends
-    return [known.get(edge[:2], ("-", ">" if edge[2] else "-")) for edge in edges]
+def _choose_nodes(
+    indexed: IndexedGraph, reference: IndexedGraph | None, centres: Collection[Hashable], radius: int
+) -> tuple[IndexedGraph, IndexedGraph | None, str]:
+    """Return the graphs of the neighbourhood of some nodes, and a note about it; the whole graphs without nodes."""
+    radius = check_natural(radius, "radius", 1)
+    if not centres:
+        return indexed, reference, ""
+    n, pairs = len(indexed.names), indexed.pairs + ([] if reference is None else reference.pairs)
+    kept = find_neighbourhood(n, pairs, [v for v, name in enumerate(indexed.names) if name in centres], radius)
+    edges = "1 edge" if radius == 1 else f"{radius} edges"
+    note = f"{len(kept):,} of {n:,} nodes, at most {edges} from {join_names(centres, 3)}"
+    return indexed.keep(kept), None if reference is None else reference.keep(kept), note
 
 
 def _choose_edges(
@@ -308,7 +275,7 @@ def _choose_edges(
     max_edges: int | str | None,
 ) -> tuple[list[tuple], str]:
     """Return the edges to draw with their verdicts, and a note about the edges that are left out."""
-    edges = _compare_edges(indexed, reference)
+    edges = compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
     if max_edges == "auto":
@@ -331,52 +298,9 @@ def _choose_edges(
 
 def _read_weights(graph: Graph) -> dict:
     """Return the weights of edges (for series, the strengths); empty if an edge does not have one."""
-    attribute = "strength" if _is_series_graph(graph) else "weight"  # weights of series are in different units
+    attribute = "strength" if is_series_graph(graph) else "weight"  # weights of series are in different units
     weights = {(u, v): value for u, v, value in graph.edges(data=attribute)}
     return weights if all(is_number(value) for value in weights.values()) else {}
-
-
-def _place_nodes(
-    names: list,
-    widths: list[float],
-    edges: list[tuple],
-    layout: str | None,
-    pos: Mapping | None,
-    communities: np.ndarray | None,
-) -> tuple[np.ndarray, dict, bool]:
-    """Return the centres, the bends of edges, and whether edges are curves from the upper to the lower border."""
-    if pos is not None:
-        return _read_places(names, widths, pos), {}, False
-    arrows = [edge[:2] for edge in edges if edge[2]]
-    lines = [edge[:2] for edge in edges if not edge[2]]
-    if layout == "circular":
-        return compute_circular_layout(widths), {}, False
-    if layout == "spring" or (layout is None and (not arrows or communities is not None)):
-        pairs = sorted({(min(edge), max(edge)) for edge in [*arrows, *lines]})
-        return compute_spring_layout(widths, pairs, communities), {}, False
-    return *compute_layout(widths, arrows, lines), True
-
-
-def _read_places(names: list, widths: list[float], pos: Mapping) -> np.ndarray:
-    """Return the positions given by the user, in the unit of the widths."""
-    missing = [name for name in names if name not in pos]
-    if missing:
-        raise ValueError(f"pos has no place for {join_names(missing)}: give (x, y) of every node")
-    places = np.array([pos[name] for name in names], dtype=float)
-    if places.shape != (len(names), 2) or not np.isfinite(places).all():
-        raise ValueError(f"pos must give two finite numbers (x, y) for every node, got {dict(pos)!r:.200}")
-    if len(names) > 1:
-        gaps = np.abs(places[:, None] - places[None])
-        sizes = np.asarray(widths)
-        needed = np.stack([(sizes[:, None] + sizes[None]) / 2 + 8, np.full((len(names), len(names)), HEIGHT + 8)], -1)
-        ratios = np.divide(needed, gaps, out=np.full_like(gaps, np.inf), where=gaps > 0).min(axis=-1)
-        np.fill_diagonal(ratios, 0.0)
-        nearest = ratios.max(axis=1)
-        usual = nearest[np.isfinite(nearest)]  # nodes at the same position overlap at any scale
-        # A single pair of very close nodes must not blow up the whole picture: at most four times the median scale.
-        places *= min(usual.max(), 4 * np.median(usual)) if len(usual) else 1.0
-    corner = (places - np.column_stack([np.asarray(widths) / 2, np.full(len(names), HEIGHT / 2)])).min(axis=0)
-    return places - corner
 
 
 def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None) -> list[str]:
@@ -410,27 +334,3 @@ def _shorten_label(name, longest=_LONGEST_LABEL):
 def _label_lag(name, lag):
     """Return the label of a variable of a time series at a lag."""
     return label_lag(_shorten_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
-
-
-def measure_text(text: str, font: float) -> float:
-    """Return the width of a text in points."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    return text_to_path.get_text_width_height_descent(text, FontProperties(size=font), ismath=False)[0]
-
-
-def _compare_edges(indexed, reference):
-    """Return (u, v, is_arrow, verdict) for the edges of the graph and the edges only in the reference."""
-    edges = [(u, v, True) for u, v in indexed.directed] + [(u, v, False) for u, v in indexed.undirected]
-    if reference is None:
-        return [(*edge, "shared") for edge in edges]
-    theirs = [(u, v, True) for u, v in reference.directed] + [(u, v, False) for u, v in reference.undirected]
-    same = {edge for edge in theirs if reference.ends.get(edge[:2]) == indexed.ends.get(edge[:2])}
-    pairs = {frozenset(edge[:2]) for edge in theirs}
-    verdicts = []
-    for edge in edges:
-        unlike = "turned" if frozenset(edge[:2]) in pairs else "extra"
-        verdicts.append((*edge, "shared" if edge in same else unlike))
-    ours = {frozenset(edge[:2]) for edge in edges}
-    return verdicts + [(*edge, "missing") for edge in theirs if frozenset(edge[:2]) not in ours]

@@ -1,0 +1,1 @@
+"""Learners of structural equations from windows."""

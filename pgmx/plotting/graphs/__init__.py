@@ -1,0 +1,8 @@
+"""Pictures of graphs.
+
+- `draw`: pictures of graphs, with a comparison with a reference and strengths of edges
+- `indexed`: graphs as integers, and the differences between two graphs
+- `layered_layout`, `spring_layout`: positions of the nodes in layers, by springs or on a circle
+- `packing`: placement of connected components side by side
+- `shapes`: the axes, curves of edges with their heads, boxes of nodes, legends
+"""
