@@ -238,7 +238,7 @@ def possible_effects(
         if len(set(targets)) < len(targets) or x in targets:
             raise ValueError(f"effects must be distinct variables other than the cause {cause!r}, got {effects!r}")
     used = [*{x: None} | dict.fromkeys(sorted(partial.parents[x] | partial.neighbours[x])) | dict.fromkeys(targets)]
-    if data is None and covariance is None and hasattr(graph, "model_") and _is_linear_gaussian(get_model(graph)):
+    if data is None and covariance is None and hasattr(type(graph), "model_") and _is_linear_gaussian(get_model(graph)):
         covariance = graph
     correlation, deviations = _read_covariance(names, used, data, covariance)
     sets = list(_list_parents(partial, x))
@@ -350,7 +350,7 @@ def _read_covariance(
         raise ValueError(
             "give either data or covariance; both may be omitted only for a learner of a linear Gaussian network"
         )
-    if hasattr(covariance, "model_") or hasattr(covariance, "cpds"):
+    if hasattr(type(covariance), "model_") or hasattr(covariance, "cpds"):
         covariance = _find_covariance(covariance)
     if covariance is None:
         table = open_numeric(data)
