@@ -221,10 +221,11 @@ def run_sparse(sizes, n_seeds, selections):
     """F1 of edges: the dense estimate at its best threshold, and the sparse one chosen from a path, blind."""
     print_row("N", "seed", "learner", "F1", "edges", "CPU s", "times TensorSEM", "subgradient")
     print_row(*["---"] * 8)
-    options = {"exogenous": "blind", "window": 500}
     for n in sizes:
+        # unknown powers need more rows per window than series
+        options = {"exogenous": "blind", "window": 500 if n < 500 else 2 * n}
         for seed in range(n_seeds):
-            truth, series = draw_sparse(n, seed)
+            truth, series = draw_sparse(n, seed, window=options["window"])
             dense, spent = time_fit(TensorSEM(**options), series)
             scales = series.std(axis=0)
             strengths = np.abs(dense.coef_) * scales / scales[:, None]
