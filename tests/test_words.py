@@ -32,6 +32,7 @@ PUBLIC_PACKAGES = (
 ATTRIBUTES = {
     ("pgmx.estimators.markov.path", "RegularizationPath"),
     ("pgmx.estimators.paths", "PenaltyPath"),
+    ("pgmx.estimators.time_series.svarm.edge_tests", "EdgeTests"),
     ("pgmx.estimators.time_series.svarm.learner", "SVARMPath"),
 }
 MOST_PARTICIPLES = 10

@@ -39,6 +39,7 @@ RESULTS = (
     "pgmx.estimators.paths.PenaltyPath",
     "pgmx.estimators.gaussian.estimate.GaussianPath",
     "pgmx.estimators.markov.path.RegularizationPath",
+    "pgmx.estimators.time_series.svarm.edge_tests.EdgeTests",
     "pgmx.estimators.time_series.svarm.learner.SVARMPath",
     "pgmx.models.time_series.dynamic.forecasts.Forecast",
     "pgmx.models.time_series.measures.GraphMeasures",

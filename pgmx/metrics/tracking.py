@@ -55,7 +55,7 @@ def tracking_errors(
 
     Parameters
     ----------
-    learner : TensorSEMTracker, or learner of time series with ``coef_`` and ``graph_``
+    learner : TensorSEMTracker, linear SVARMTracker, or learner of time series with ``coef_`` and ``graph_``
         A tracker learns each window by ``partial_fit``. Any other learner learns each window alone by ``fit``, as a
         baseline. A copy learns, and the learner is not changed.
     windows : sequence of arrays or frames of shape (n_rows, N)
@@ -106,14 +106,17 @@ def tracking_errors(
     if not is_tracker and not hasattr(learner, "fit"):
         raise TypeError(f"tracking_errors needs a learner of time series, got {type(learner).__name__}")
     learner = deepcopy(learner)
-    rates, errors = np.full(n_windows, np.nan), np.full(n_windows, np.nan)
+    rates, errors, restarts = np.full(n_windows, np.nan), np.full(n_windows, np.nan), []
     for at, (window, coef) in enumerate(zip(windows, coefs, strict=True)):
         options = {} if exogenous_power is None else {"exogenous_power": exogenous_power[at]}
+        n_restarts = len(getattr(learner, "restarts_", ()))
         (learner.partial_fit if is_tracker else learner.fit)(window, **options)
+        # a tracker of rows counts them in rows
+        restarts += [at] * (len(getattr(learner, "restarts_", ())) > n_restarts)
         if not hasattr(learner, "coef_"):
             raise TypeError(f"{type(learner).__name__} has no coef_: give a learner of time series")
         rates[at], errors[at] = edge_error_rate(_read_edges(learner), coef), edge_mse(learner, coef)
-    return TrackingCurve(rates, errors, list(getattr(learner, "restarts_", [])), learner)
+    return TrackingCurve(rates, errors, restarts, learner)
 
 
 def _read_edges(learner: Any) -> np.ndarray:

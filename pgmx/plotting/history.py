@@ -33,6 +33,7 @@ _MEASURES = {
     "recall": _Measure("share of the true edges found", 0, "true_graph"),
     "held_out": _Measure("NPLL of held-out rows, nats per row", 0, "held_out"),
     "n_edges": _Measure("edges activated"),
+    "gradient_norm": _Measure("norm of the gradient"),
 }
 _AGAINST = {
     "seconds": "seconds",
@@ -79,8 +80,8 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
         The axes to draw on, one per panel. Default: a new figure, independent of pyplot.
     measures : str or sequence of str, optional
         "score" of a Bayesian network; "objective" of a Markov network, "recall" (the learners need ``true_graph``) and
-        "held_out" (they need ``held_out``); "n_edges". A sequence gives one panel per measure. Default: the score, or
-        else the objective.
+        "held_out" (they need ``held_out``); "n_edges"; "gradient_norm" of a `TensorSEM`, on a logarithmic axis. A
+        sequence gives one panel per measure. Default: the score, or else the objective.
     against : {"seconds", "cpu_seconds", "n_edges", "n_tests", "n_tables"}, default="seconds"
         The horizontal axis: wall seconds; for Markov networks also CPU seconds, activated edges, scores of pairs
         computed or pair tables counted.
@@ -220,6 +221,8 @@ def _draw_runs(ax: Axes, runs: list[_Run], measure: str, against: str, below_bes
         ax.plot(run.x[-1:], top[-1:], MARKERS[run.at % len(MARKERS)], color=colour, markersize=6)
     _label_axis(ax, np.concatenate([run.x for run in runs]), against)
     _label_quality(ax, measure, sign * best if distances else None)
+    if measure == "gradient_norm":
+        ax.set_yscale("log")
 
 
 def _least_distance(gaps: np.ndarray) -> float:

@@ -16,7 +16,14 @@ import numpy as np
 from pgmx.runs.checkpoint import Checkpoint, Snapshot
 
 #: Figures of a history that are not fields of the progress, and their types.
-EXTRA_COLUMNS = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
+EXTRA_COLUMNS = {
+    "cpu_seconds": float,
+    "n_tables": int,
+    "recall": float,
+    "held_out": float,
+    "member": int,
+    "gradient_norm": float,
+}
 
 #: Seconds that no run takes: a thousand years.
 _LONGEST = 3.2e10

@@ -68,7 +68,9 @@ def draw_svarm(rng: np.random.Generator) -> Arguments:
     """Return a series and options of a structural vector autoregression without instantaneous edges."""
     arguments = draw_series(rng)
     solver = pick(rng, ["descent", "admm"])
-    return {"X": arguments["X"], "lags": arguments["lags"], "instantaneous": False, "lam_ratio": 0.3, "solver": solver}
+    options = {"loss": pick(rng, ["squared", "absolute"]), "penalty": pick(rng, ["lasso", "ridge"]), "tol": 1e-3}
+    series = {"X": arguments["X"], "lags": arguments["lags"]}
+    return {**series, "instantaneous": False, "lam_ratio": 0.3, "solver": solver, **options}
 
 
 SVARM_WRONG = {
@@ -78,6 +80,9 @@ SVARM_WRONG = {
     "lam_ratio": Wrong((0.0, None, "x")),
     "solver": Wrong(("x", 3)),
     "orient": Wrong(("nonlinear", "x")),
+    "loss": Wrong(("x", None)),
+    "epsilon": Wrong((-1.0, "x", None)),
+    "penalty": Wrong(("x", None)),
 }
 enter_calls("estimators.LinearSVARM", learn("LinearSVARM"), draw_svarm, check_system, SVARM_WRONG, 0.5)
 enter_calls(
@@ -97,19 +102,18 @@ enter_calls(
     "estimators.SVARMTracker",
     learn("SVARMTracker"),
     lambda rng: {
-        **{name: value for name, value in draw_svarm(rng).items() if name not in ("solver", "instantaneous")},
+        **{name: value for name, value in draw_svarm(rng).items() if name in ("X", "lags", "lam_ratio")},
         "penalty": pick(rng, ["lasso", "ridge"]),
         "kernels": pick(rng, ["linear", ("gaussian", "poly2")]),
     },
     lambda result, arguments: np.testing.assert_equal(np.isfinite(result.strengths_).all(), True),
     {
-        **{name: wrong for name, wrong in SVARM_WRONG.items() if name not in ("solver", "orient")},
+        **{name: wrong for name, wrong in SVARM_WRONG.items() if name in ("lags", "lam", "lam_ratio", "penalty")},
         "kernels": Wrong(("x", (), ("x",), 3)),
         "bandwidth": Wrong((0.0, "x")),
         "max_rank": Wrong((0, 34, 1.5, "2")),
         "forgetting": Wrong((0.0, 1.5, "x")),
         "detect": SWITCH,
-        "penalty": Wrong(("x", None)),
     },
     0.3,
 )

@@ -10,8 +10,8 @@ from pgmpy.models import DynamicBayesianNetwork as PgmpyNetwork
 
 import pgmx.models.pgmpy_estimators  # noqa: F401 (pgmpy.inference imports pgmpy.estimators, with a warning)
 from pgmx.fitted import get_series_graph
-from pgmx.models import DynamicBayesianNetwork, TwoSliceBayesianNetwork, read_model, save_model
-from pgmx.plotting import plot_graph, save_report
+from pgmx.models import DiscreteBayesianNetwork, DynamicBayesianNetwork, TwoSliceBayesianNetwork, read_model, save_model
+from pgmx.plotting import plot_graph, plot_summary_graph, save_report
 from tests.helpers.dynamic_networks import draw_dynamic_network
 from tests.oracles.dynamic_networks import enumerate_series
 
@@ -115,6 +115,21 @@ def test_what_pgmpy_does_not_have_is_refused():
         draw_dynamic_network(rng, {"a": 0, "b": 2}, 1).to_pgmpy()
 
 
+def test_strengths_of_discrete_edges_are_distances_of_distributions():
+    states = {name: [0, 1] for name in ("a@t-1", "b@t-1", "a@t-0")}
+    network = DiscreteBayesianNetwork([("a@t-1", "a@t-0"), ("b@t-1", "a@t-0")])
+    table = [[0.9, 0.5, 0.4, 0.4], [0.1, 0.5, 0.6, 0.6]]  # by the states of a and, faster, of b
+    network.add_node("b@t-0")
+    network.add_cpds(
+        TabularCPD("a@t-0", 2, table, ["a@t-1", "b@t-1"], [2, 2], state_names=states),
+        *(TabularCPD(name, 2, [[0.5], [0.5]]) for name in ("a@t-1", "b@t-1", "b@t-0")),
+    )
+    graph = DynamicBayesianNetwork(network).to_networkx()
+    # a: |.9 - .4| and |.5 - .4|; b: |.9 - .5| and 0
+    assert graph.edges[("a", 1), ("a", 0)]["strength"] == pytest.approx(0.3)
+    assert graph.edges[("b", 1), ("a", 0)]["strength"] == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize("prior", [True, False])
 @pytest.mark.parametrize("cards", [{"a": 2, "b": 3}, {"a": 0, "b": 0}, {"a": 0, "b": 2}])
 def test_json_keeps_every_bit(cards, prior, tmp_path):
@@ -183,6 +198,7 @@ def test_damaged_documents_are_named(change, message, tmp_path):
 def test_pictures_and_reports_show_the_network(cards, tmp_path):
     model = draw_dynamic_network(np.random.default_rng(11), cards, 2, {"s": 2} if all(cards.values()) else {})
     plot_graph(model)
+    plot_summary_graph(model)
     page = save_report(model, tmp_path / "model.html").read_text()
     assert f"{'Probabilities' if model.states else 'Regression'} of a" in page
     assert model.get_cpds("a") in model.cpds

@@ -93,7 +93,7 @@ def test_what_was_not_recorded_or_is_unknown_is_refused():
     with pytest.raises(ValueError, match="does not hold 'objective'"):
         plot_history({"markov": learner, "bayesian": run(score=[1], seconds=[1])})
     with pytest.raises(
-        ValueError, match="measures must be among score, objective, recall, held_out, n_edges, got 'f1'"
+        ValueError, match="measures must be among score, objective, recall, held_out, n_edges, gradient_norm, got 'f1'"
     ):
         plot_history(learner, measures="f1")
     with pytest.raises(ValueError, match="against must be one of seconds, cpu_seconds"):

@@ -15,7 +15,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.ci_tests import get_ci_test as get_pgmpys_test
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level, is_number, is_silent
+from pgmx.checks import caller_level, is_silent
 from pgmx.ci_tests import IndependenceMatch
 from pgmx.ci_tests.registry import find_test
 from pgmx.ci_tests.sources import NamedTests, open_tests
@@ -302,16 +302,6 @@ def check_effect_sizes(tests: NamedTests) -> None:
     """Raise an error if the test of `orient_rule="effect"` has no effect sizes; one variable has no test."""
     if len(tests.names) > 1 and np.isnan(tests.source.test_row(0, [1], ()).effect_size).any():
         raise ValueError(f"orient_rule='effect' needs effect sizes, which {tests.label} does not have: use 'pvalue'")
-
-
-def read_fdr(fdr: Any) -> tuple[str, float] | None:
-    """Return the option `fdr` as ("bh" or "by", rate)."""
-    if fdr is None:
-        return None
-    kind, rate = fdr if isinstance(fdr, tuple) and len(fdr) == 2 else ("bh", fdr)
-    if kind not in ("bh", "by") or not is_number(rate) or not 0 < rate < 1:
-        raise ValueError(f"fdr must be a rate between 0 and 1, ('bh', rate) or ('by', rate), got {fdr!r}")
-    return kind, float(rate)
 
 
 def _warn_of_few_rows(tests: NamedTests, skeleton: Skeleton, knowledge: PairKnowledge) -> None:

@@ -13,7 +13,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmx.ci_tests.sources import NamedTests
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
-from pgmx.estimators.constraint_based.learner import ConstraintLearner, check_effect_sizes, read_fdr
+from pgmx.estimators.constraint_based.learner import ConstraintLearner, check_effect_sizes
 from pgmx.estimators.constraint_based.network import keep_data
 from pgmx.graphs.pattern import Pattern
 from pgmx.models import to_pdag
@@ -22,7 +22,7 @@ from pgmx.runs.run import Run
 from pgmx.search.constraint_based.colliders import Rule, orient_skeleton
 from pgmx.search.constraint_based.skeleton import PairKnowledge, Skeleton
 from pgmx.search.knowledge import EdgeConstraints
-from pgmx.statistics.independence.false_discoveries import find_threshold
+from pgmx.statistics.independence.false_discoveries import find_threshold, read_fdr
 
 logger = logging.getLogger(__name__)
 

@@ -34,12 +34,16 @@ FEWEST_BLOCKS = 10
 
 
 class GroupEstimates(NamedTuple):
-    """Solutions for one penalty: coefficients (N, F), and objectives, duality gaps and steps per target, (N,)."""
+    """Solutions for one penalty: coefficients (N, F), and objectives, duality gaps and steps per target, (N,).
+
+    `residuals` (N, T') are given if unpenalised columns are not fitted by least squares.
+    """
 
     coefficients: np.ndarray
     objectives: np.ndarray
     gaps: np.ndarray
     n_iter: np.ndarray
+    residuals: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -177,11 +177,12 @@ def build_blocks(
     instantaneous: bool = True,
     basis: np.ndarray | None = None,
     max_rank: int | None = None,
+    used: np.ndarray | None = None,
 ) -> KernelBlocks:
     """Return the blocks of series in segments (T_s, N), for the targets in rows `lags` and later of each.
 
     `basis` (T', q) are orthonormal columns that enter unpenalised, in addition to the constant. They are removed from
-    the columns. O(N T r^2) time for kernels of rank r, with one pivoted factor per series and kernel for all lags.
+    the columns. `used` (K, N) are the kernels of each series, by default all. O(N T r^2) time for kernels of rank r.
     """
     series = np.concatenate(segments).T
     all_columns, starts = [], [0]
@@ -201,7 +202,7 @@ def build_blocks(
             rotation, sizes = _orthogonalise(window, middle, basis)
             for source in range(len(series)):
                 size = sizes[source]
-                if size == 0:
+                if size == 0 or (used is not None and not used[k, source]):
                     continue
                 rank = factor.ranks[source]
                 rotation_of_source = np.ascontiguousarray(rotation[source][:rank, :size])

@@ -201,7 +201,7 @@ def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = No
     If W R_m W' is diagonal, the Hessian is exact: blocks [h_ij, 1; 1, h_ji] with h_ij = Σ_m p_m (W R_m W')_jj / r_mi. A
     `memory` of previous steps, which is updated, corrects it as in L-BFGS.
     """
-    gradient = _compute_gradient(data, point)
+    gradient = compute_gradient(data, point)
     h = pair_curvatures(data, point)
     product = h * h.T
     h *= np.sqrt(np.maximum(product, 1.0 / (1.0 - LEAST_CURVATURE)) / product)
@@ -218,14 +218,14 @@ def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = No
             return point, 0.0
     if memory is not None:
         step *= length
-        change = gradient - _compute_gradient(data, new)
+        change = gradient - compute_gradient(data, new)
         if (step * change).sum() > 0:
             memory.append((step, change, 1.0 / float((step * change).sum())))
             del memory[:-MOST_STEPS]
     return new, gain
 
 
-def _compute_gradient(data: SecondMoments, point: Separation) -> np.ndarray:
+def compute_gradient(data: SecondMoments, point: Separation) -> np.ndarray:
     """Return the gradient in E, zero on the diagonal: the scale of each row is optimal already."""
     gradient = -np.einsum("mij,mi->ij", point.products, data.shares[:, None] / point.powers)
     np.fill_diagonal(gradient, 0.0)

@@ -122,16 +122,12 @@ def test_errors_after_changes():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         coefs = [draw_coefficients(rng) for _ in range(2)]
-        rows = np.vstack([simulate(1000, 100 * seed + k, coef, 10) for k, coef in enumerate(coefs)])
+        rows = np.vstack([simulate(1000 - 800 * k, 100 * seed + k, coef, 10) for k, coef in enumerate(coefs)])
         tracker = SVARMTracker(instantaneous=False).partial_fit(rows[:1200])
-        ratios.append([])
-        for end in (1200, 1500, 2000):
-            if end > 1200:
-                tracker.partial_fit(rows[tracker.n_seen_ : end])
-            batch = LinearSVARM(instantaneous=False).fit(rows[end - 200 : end])
-            errors = [np.linalg.norm(learner.coef_[1] - coefs[1]) for learner in (tracker, batch)]
-            ratios[-1].append(errors[0] / errors[1])
-    assert (np.median(ratios, axis=0) <= 1.1).all()
+        batch = LinearSVARM(instantaneous=False).fit(rows[1000:1200])
+        errors = [np.linalg.norm(learner.coef_[1] - coefs[1]) for learner in (tracker, batch)]
+        ratios.append(errors[0] / errors[1])
+    assert np.median(ratios) <= 1.1
 
 
 def test_memory_does_not_grow():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pgmx.datasets import kronecker_coefficients, switching_series
 from pgmx.estimators import IdentifiabilityWarning, TensorSEM
 from pgmx.metrics import edge_error_rate
+from pgmx.plotting import plot_history
 
 MODES = ["known", "partial", "blind"]
 NAMES = list("abcdef")
@@ -102,6 +103,33 @@ def test_a_relative_threshold_is_a_tenth_of_the_largest():
     strengths = np.abs(learner.coef_) * scales / scales[:, None]
     np.testing.assert_array_equal(learner.graph_.to_arrays(None)[0], strengths > 0.1 * strengths.max())
     assert learner.history_["n_edges"][-1] == len(learner.graph_.edges)
+
+
+def test_the_gradient_vanishes():
+    """The last gradient norm is that of numerical differences of the likelihood; it is drawn on a logarithmic axis."""
+    _, drawn = make_series()
+    learner = fit("blind", drawn)
+    norms = learner.history_["gradient_norm"]
+    assert norms[-1] < 1e-3 * norms[0] and len(norms) == len(learner.history_["objective"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stopped = fit("blind", drawn, callback=lambda progress: True)
+    covariances = [part.T @ part / 300 for part in np.split(drawn.series, 8)]
+    rows = np.eye(4) - stopped.coef_
+    rows /= np.sqrt(np.mean([np.diag(rows @ moments @ rows.T) for moments in covariances], axis=0))[:, None]
+
+    def compute_likelihood(w):
+        powers = [np.log(np.diag(w @ moments @ w.T)).sum() for moments in covariances]
+        return np.linalg.slogdet(w)[1] - np.mean(powers) / 2
+
+    gradient = np.zeros_like(rows)
+    for i, j in np.argwhere(~np.eye(len(rows), dtype=bool)):
+        change = np.zeros_like(rows)
+        change[i, j] = 1e-5
+        ends = [compute_likelihood(rows + sign * change @ rows) for sign in (1, -1)]
+        gradient[i, j] = (ends[0] - ends[1]) / 2e-5
+    assert np.linalg.norm(gradient) == pytest.approx(stopped.history_["gradient_norm"][-1], rel=1e-3)
+    assert plot_history(learner, measures="gradient_norm").get_yscale() == "log"
 
 
 @pytest.mark.parametrize("options", [{"exogenous": "known"}, {"exogenous": "blind"}, {"method": "als", "tol": 1e-5}])

@@ -26,6 +26,7 @@ from pgmx.solvers.time_series.sem_likelihood import (
     Coefficients,
     SecondMoments,
     Separation,
+    compute_gradient,
     compute_identifiability,
     compute_standard_errors,
     evaluate,
@@ -131,7 +132,8 @@ class TensorSEM(WindowsLearner):
         Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
         ``"callback"`` or ``"interrupt"``.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; with the likelihood also
+        ``"gradient_norm"``, the norm of its gradient in relative changes of the rows of B⁻¹ (I − A).
     window_lengths_ : ndarray of int64, shape (M,)
         Rows of each window.
     graph_ : TimeSeriesGraph
@@ -378,7 +380,9 @@ class TensorSEM(WindowsLearner):
         if self.method == "likelihood":
 
             def record(point: Separation) -> bool:
-                return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
+                gradient_norm = float(np.linalg.norm(compute_gradient(data, point)))
+                objective, n_edges = point.log_likelihood - constant, self._count_edges(point.rows)
+                return run.record(objective=objective, n_edges=n_edges, gradient_norm=gradient_norm)
 
             if start is not None:
                 start = sweep_rows(data, start, ROW_SWEEPS)  # Newton sweeps need a start near an optimum

@@ -1,13 +1,18 @@
 """Structural vector autoregressions with functions of reproducing kernel Hilbert spaces."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal
 
+import numpy as np
+
+from pgmx.checks import check_same_names
 from pgmx.estimators.base import Interval
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.runs.progress import SolverProgress
 from pgmx.solvers.time_series.kernel_blocks import NAMES, Kernel, make_kernel
+
+Kernels = str | Callable | Sequence[str | Callable]
 
 
 class KernelSVARM(SVARMLearner):
@@ -32,10 +37,11 @@ class KernelSVARM(SVARMLearner):
         Largest lag L, at least 1.
     instantaneous : bool, default=True
         Whether series depend on present values of other series. `predict` needs False.
-    kernels : {"gaussian", "poly2", "linear"}, callable, or a sequence of these, default=("gaussian",)
+    kernels : {"gaussian", "poly2", "linear"}, callable, a sequence or a dict of these, default=("gaussian",)
         ``"gaussian"``: exp(-(u - v)² / 2σ²). ``"poly2"``: (1 + uv)². ``"linear"``: uv. A callable is a symmetric,
         positive semidefinite, elementwise function of two arrays. Each of several kernels has its own block, and a
-        strength is the largest over the kernels.
+        strength is the largest over the kernels. A dict from the names of all series to kernels gives each series its
+        own, for its effects on all series.
     bandwidth : float, default=1.0
         σ of the Gaussian kernel, in standard deviations of each series.
     max_rank : int, default=None
@@ -53,7 +59,15 @@ class KernelSVARM(SVARMLearner):
     max_iter : int, default=100000
         Maximum number of passes of block descent per target, or of iterations of ADMM.
     solver : {"descent", "admm"}, default="descent"
-        Block coordinate descent with working sets, or the alternating direction method of multipliers.
+        Block coordinate descent with working sets, or the alternating direction method of multipliers. For the squared
+        loss with the lasso only.
+    loss : {"squared", "absolute", "epsilon_insensitive"}, default="squared"
+        Loss of a residual r: r² / 2, |r|, or max(|r| − ε, 0). The latter two are robust against outliers.
+    epsilon : float, default=0.1
+        ε of the ε-insensitive loss, in standard deviations of each series, at least 0.
+    penalty : {"lasso", "ridge"}, default="lasso"
+        λ times the sum of the norms, or of the squared norms, of the coefficients of each edge. With "ridge" all
+        allowed edges are present; see `test_edges`.
     exogenous_columns : list of hashable, default=None
         Exogenous columns, which are not series. They enter at the time of the target and are not penalised.
     seasonal_period : int, default=None
@@ -120,6 +134,15 @@ class KernelSVARM(SVARMLearner):
 
     Notes
     -----
+    Other losses replace ½‖·‖², and the ridge replaces the sum of norms by the sum of squared norms. The squared loss
+    with the ridge has a closed form, with one factorisation for all series: O(F T min(F, T)) time for F columns. The
+    absolute and the ε-insensitive loss are minimised by the alternating direction method of multipliers or, with the
+    lasso and linear functions, by linear programmes; `n_iter_` is 1 then.
+
+    ``fit`` also accepts the inputs and responses of `pgmx.datasets.kernel_responses`, or any object with these two
+    attributes. Rows are independent trials then: the response of a node depends on the inputs of other nodes in the
+    same row, and edges are directed, at lag 0. `lags` and `instantaneous` are not used.
+
     The kernel matrices are replaced by thin factors of rank r (12 to 15 for the Gaussian kernel). The problem of [1]_
     then becomes a group lasso with the same minimum. Constraints exclude the effect of a series on its own present, so
     that all targets share one Gram matrix or factorisation. Cost: O(N L T r²) time for the factors, and O(T F N) for a
@@ -129,7 +152,7 @@ class KernelSVARM(SVARMLearner):
     References
     ----------
     .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of Minnesota,
-       chapter 5, equations 5.4, 5.11 and 5.16, algorithm 6b.
+       chapter 5, equations 5.4, 5.11 to 5.13 and 5.16, algorithm 6b.
     .. [2] Yuan, M. and Lin, Y. (2006). Model selection and estimation in regression with grouped variables. Journal of
        the Royal Statistical Society B 68, 49-67.
 
@@ -147,7 +170,7 @@ class KernelSVARM(SVARMLearner):
 
     _parameter_constraints = {
         **SVARMLearner._parameter_constraints,
-        "kernels": ["array-like", str, callable],
+        "kernels": ["array-like", str, callable, dict],
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -158,7 +181,7 @@ class KernelSVARM(SVARMLearner):
         *,
         lags: int = 1,
         instantaneous: bool = True,
-        kernels: str | Callable | Sequence[str | Callable] = ("gaussian",),
+        kernels: Kernels | Mapping[Hashable, Kernels] = ("gaussian",),
         bandwidth: float = 1.0,
         max_rank: int | None = None,
         orient: Literal["nonlinear"] | None = None,
@@ -167,6 +190,9 @@ class KernelSVARM(SVARMLearner):
         tol: float = 1e-6,
         max_iter: int = 100_000,
         solver: Literal["descent", "admm"] = "descent",
+        loss: Literal["squared", "absolute", "epsilon_insensitive"] = "squared",
+        epsilon: float = 0.1,
+        penalty: Literal["lasso", "ridge"] = "lasso",
         exogenous_columns: Collection[Hashable] | None = None,
         seasonal_period: int | None = None,
         required_edges: Collection | None = None,
@@ -193,6 +219,9 @@ class KernelSVARM(SVARMLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
+        self.loss = loss
+        self.epsilon = epsilon
+        self.penalty = penalty
         self.exogenous_columns = exogenous_columns
         self.seasonal_period = seasonal_period
         self.required_edges = required_edges
@@ -208,29 +237,44 @@ class KernelSVARM(SVARMLearner):
         self.n_jobs = n_jobs
 
     def _list_kernels(self) -> list[tuple[Kernel, str]]:
-        return read_kernels(self.kernels, self.bandwidth)
+        return read_kernels(self._list_all(), self.bandwidth)
+
+    def _list_all(self) -> list[str | Callable]:
+        """Return the kernels of any series, each once."""
+        if not isinstance(self.kernels, Mapping):
+            return list_kernels(self.kernels)
+        every: list[str | Callable] = []
+        for one in self.kernels.values():
+            read_kernels(one, self.bandwidth)  # names the kernels of the series in its error
+            every += [kernel for kernel in list_kernels(one) if kernel not in every]
+        return every
 
     def _has_linear_kernels(self) -> bool:
-        return all(kernel == "linear" for kernel in list_kernels(self.kernels))
+        return all(kernel == "linear" for kernel in self._list_all())
+
+    def _read_used(self, names: tuple) -> np.ndarray | None:
+        if not isinstance(self.kernels, Mapping):
+            return None
+        check_same_names(names, self.kernels, "the series", "kernels", "series")
+        every = self._list_all()
+        return np.array([[kernel in list_kernels(self.kernels[name]) for name in names] for kernel in every])
 
 
-def list_kernels(kernels: str | Callable | Sequence[str | Callable]) -> list[str | Callable]:
+def list_kernels(kernels: Kernels) -> list[str | Callable]:
     """Return the kernels as a list."""
     if isinstance(kernels, str) or callable(kernels):
         return [kernels]
     return list(kernels)
 
 
-def read_kernels(kernels: str | Callable | Sequence[str | Callable], bandwidth: float) -> list[tuple[Kernel, str]]:
+def read_kernels(kernels: Kernels, bandwidth: float) -> list[tuple[Kernel, str]]:
     """Return the kernels as functions, each with its name; ValueError for invalid ones."""
     listed = list_kernels(kernels)
     if not listed:
         raise ValueError(f"kernels must name at least one kernel, got {kernels!r}")
     for kernel in listed:
         if not callable(kernel) and kernel not in NAMES:
-            raise ValueError(
-                f"each kernel must be one of {', '.join(NAMES)} or a function of two arrays, got {kernel!r}"
-            )
+            raise ValueError(f"kernels must be of {', '.join(NAMES)} or functions of two arrays, got {kernel!r}")
     names = [kernel for kernel in listed if isinstance(kernel, str)]
     # two equal kernels would share their effect in an arbitrary way
     if len(set(names)) < len(names):

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -14,14 +14,37 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
-from pgmx.data.series import Panel, continue_labels
+from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, is_number, join_names
+from pgmx.data.series import Panel, continue_labels, open_series
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.paths import PenaltyPath, find_smallest, space_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TimeSeriesLearner, learn_or_raise
+from pgmx.estimators.time_series.learner import (
+    RUN_CONSTRAINTS,
+    IterativeLearner,
+    TimeSeriesLearner,
+    clone_silent,
+    learn_or_raise,
+)
 from pgmx.estimators.time_series.series_path import PanelFolds
-from pgmx.estimators.time_series.svarm.problem import AdditiveTerms, SVARMEstimate, SVARMProblem
+from pgmx.estimators.time_series.svarm.edge_tests import (
+    EdgeTests,
+    compare_functions,
+    compare_means,
+    divide_segments,
+    gather_tests,
+    tabulate_functions,
+)
+from pgmx.estimators.time_series.svarm.problem import (
+    LOSSES,
+    PENALTIES,
+    AdditiveTerms,
+    Objective,
+    SVARMEstimate,
+    SVARMProblem,
+    Trials,
+    list_targets,
+)
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
@@ -131,6 +154,9 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"descent", "admm"})],
+        "loss": [StrOptions(set(LOSSES))],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions(set(PENALTIES))],
         **RUN_CONSTRAINTS,
     }
 
@@ -141,6 +167,9 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     tol: float
     max_iter: int
     solver: str
+    loss: str
+    epsilon: float
+    penalty: str
     max_rank: int | None = None
 
     strengths_: np.ndarray
@@ -159,6 +188,13 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
 
     def _has_linear_kernels(self) -> bool:
         return True
+
+    def _read_used(self, names: tuple) -> np.ndarray | None:
+        """Return which kernels each series has, bool (K, N), None if all series have all."""
+        return None
+
+    def _make_objective(self) -> Objective:
+        return Objective.from_options(self.loss, self.epsilon, self.penalty)
 
     # ---- learning ----
 
@@ -197,18 +233,31 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
                 f"orient={self.orient!r} needs nonlinear kernels: with linear kernels both directions of an "
                 "instantaneous relation fit equally well. Use orient=None for a skeleton"
             )
+        self._has_trials = isinstance(panel, Trials)
         if self.orient is not None and not self.instantaneous:
             raise ValueError(f"orient={self.orient!r} needs instantaneous=True: there are no edges to direct")
         self.means_, self.scales_ = panel.means(), panel.scales()
-        first = 0 if self.instantaneous else 1
+        first, units = 0 if self.instantaneous else 1, (self.means_, self.scales_)
+        if isinstance(panel, Trials):
+            first, units = 0, (panel.columns.mean, panel.columns.scales())
+        self._source_means, self._source_scales = units
         return SVARMProblem(
-            panel.rescale(self.scales_, self.means_),
+            self._standardise(panel),
             self.lags,
             self._list_kernels(),
             self._read_knowledge(panel.names, range(first, self.lags + 1)),
             instantaneous=self.instantaneous,
             max_rank=self.max_rank,
+            objective=self._make_objective(),
+            used=self._read_used(panel.names),
         )
+
+    def _standardise(self, panel: Panel) -> Panel:
+        """Return a panel in the units of the learner."""
+        panel = panel.rescale(self._source_scales, self._source_means)
+        if isinstance(panel, Trials):
+            panel = replace(panel, responses=(panel.responses - self.means_) / self.scales_)
+        return panel
 
     def _solve(self, problem: SVARMProblem, lams: np.ndarray, run: Run) -> list[SVARMEstimate]:
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
@@ -279,6 +328,12 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
+        if criterion == "cv" and isinstance(panel, Trials):
+            raise ValueError("selection='cv' is for series, whose origins roll: use 'aic' or 'bic' for responses")
+        if criterion in CRITERIA and self.loss != "squared":
+            raise ValueError(
+                f"criterion={criterion!r} needs loss='squared', got loss={self.loss!r}: use selection='cv'"
+            )
         with self._open_run() as run, self._on_threads():
             learner = clone_learner(self)
             problem = learner._make_problem(panel)
@@ -399,6 +454,8 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest order."""
         choices, began = [], StartTime.now().wall
+        if len(orders) > 1 and isinstance(panel, Trials):
+            raise ValueError("lags=... is for series: responses to inputs have no lags")
 
         def limit(learner: Learner, n_left: int) -> Learner:
             """Set a learner's time limit to its share of the remaining time, which includes the final fit."""
@@ -420,24 +477,117 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         learner.path_ = path
         return learner
 
+    def test_edges(self, X: Any, *, n_segments: int | None = 20) -> EdgeTests:
+        """Test each edge by t-tests over the estimates of segments.
+
+        The learner is not changed. For linear functions the p-values are those of two-sided t-tests that the mean
+        coefficient is zero. Nonlinear functions are compared across segments: every other segment chooses the
+        direction of a function, the others are projected on it, and the means of the projections are tested.
+
+        Parameters
+        ----------
+        X : frame, array, path, or list or dict of them
+            As for ``fit``.
+        n_segments : int or None, default=20
+            Number S of segments of successive rows, at least 4. None takes each table of a list or dict as a segment.
+
+        Returns
+        -------
+        EdgeTests
+            p-values of the edges, and the edges at a level or a rate of false discoveries.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or an option is invalid, or the segments are too few or too short.
+
+        Notes
+        -----
+        The estimates of segments are nearly independent if the segments are long compared with the memory of the
+        series. The lasso shrinks most estimates to zero, which makes tests conservative; ``penalty="ridge"`` gives more
+        power. Cost: S fits of T / S rows.
+
+        References
+        ----------
+        .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of
+           Minnesota, section 5.6.2: t-tests over 20 segments with a level of .1.
+        """
+        self._validate()
+        panel = self._open(X)
+        parts = divide_segments(panel, self.lags, n_segments)
+        values, strengths = [], []
+        scales = panel.scales()
+        for number, part in enumerate(parts):
+            learner = clone_silent(self)
+            constant = [panel.names[v] for v in part.columns.find_constants()]
+            if constant or not part.scales().all():
+                raise ValueError(f"constant series {join_names(constant)} in segment {number}: give longer segments")
+            learn_or_raise(learner, part)
+            values.append(tabulate_functions(learner, panel, scales))
+            strengths.append(learner.strengths_)
+        compare = compare_means if self._has_linear_kernels() else compare_functions
+        functions = np.array(values)
+        p_values = compare(functions[..., 0] if self._has_linear_kernels() else functions)
+        allowed, is_skeleton = learner._list_allowed(panel), learner._is_skeleton()
+        return gather_tests(panel.names, p_values, np.array(strengths), allowed, is_skeleton=is_skeleton)
+
+    def _list_allowed(self, panel: Panel) -> np.ndarray:
+        """Return the allowed edges [lag, target, source]."""
+        n = panel.n_series
+        allowed = np.ones((self.lags + 1, n, n), dtype=bool)
+        allowed[0] = ~np.eye(n, dtype=bool) & (self.instantaneous or self._has_trials)
+        allowed[1:] &= not self._has_trials
+        first = 0 if self.instantaneous or self._has_trials else 1
+        forbidden = self._read_knowledge(panel.names, range(first, self.lags + 1)).forbidden
+        allowed[tuple(forbidden.T)] = False
+        return allowed
+
+    def _is_skeleton(self) -> bool:
+        """Return whether relations at lag 0 are undirected."""
+        return self.instantaneous and self.orient is None and not self._has_trials
+
     # ---- results ----
 
     def _make_graph(self) -> TimeSeriesGraph:
         strengths = np.where(self._find_edges(self.strengths_), self.strengths_, 0.0)
-        coef, is_skeleton = getattr(self, "coef_", None), self.instantaneous and self.orient is None
+        coef, is_skeleton = getattr(self, "coef_", None), self._is_skeleton()
         options: dict[str, Any] = {"strengths": strengths, "undirected_instantaneous": is_skeleton}
         return TimeSeriesGraph.from_coefficients(self.variables_, coef, **options)
 
     def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
         """Return the edges [lag, target, source] of the graph; at lag 0 both directions or, if oriented, one."""
         edges, present = strengths > 0, strengths[0]
+        if self._has_trials:
+            return edges
         # without orientation an instantaneous edge is undirected; with it the stronger direction is kept
         edges[0] = edges[0] | edges[0].T if self.orient is None else present > present.T
         return edges
 
+    def _open_panel(self, X: Any) -> Panel:
+        if not (hasattr(X, "inputs") and hasattr(X, "responses")):
+            return super()._open_panel(X)
+        options = {**self._list_series_options(), "lags": 0, "missing": "error"}
+        panels = [open_series(table, **options) for table in (X.inputs, X.responses)]
+        check_same_names(panels[0].names, panels[1].names, "the inputs", "the responses", "series")
+        if any(len(panel.segments) > 1 or panel.exogenous_names for panel in panels):
+            raise ValueError("inputs and responses must be one table each, without exogenous or seasonal columns")
+        if len({panel.n_rows for panel in panels}) > 1:
+            raise ValueError(f"there are {panels[0].n_rows} rows of inputs, but {panels[1].n_rows} rows of responses")
+        return Trials.pair(*panels)
+
     def _read_panel(self, X: Any) -> Panel:
         """Return other rows of the same series in standardised units."""
-        return self._read_same_series(X).rescale(self.scales_, self.means_)
+        check_is_fitted(self)
+        if self._has_trials != (hasattr(X, "inputs") and hasattr(X, "responses")):
+            needed = "inputs and responses" if self._has_trials else "series"
+            raise ValueError(f"{type(self).__name__} has learned from {needed}: give the same kind of rows")
+        if not self._has_trials:
+            return self._standardise(self._read_same_series(X))
+        panel = self._open_panel(X)
+        check_same_names(self.variables_, panel.names, "the learner", "X", "series")
+        if panel.names != tuple(self.variables_):
+            raise ValueError("the columns of the inputs must have the order of the training rows")
+        return self._standardise(panel)
 
     def fitted_values(self, X: Any) -> Any:
         """Return the fitted values of rows L to T - 1, given the past and, if instantaneous, the others' present.
@@ -461,7 +611,8 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         panel = self._read_panel(X)
         values = self._terms.evaluate(panel) * self.scales_ + self.means_
         names = tuple(self.variables_)
-        return values if self.time_column is not None else label_targets(values, names, X, self.lags)
+        is_plain = self.time_column is not None or self._has_trials
+        return values if is_plain else label_targets(values, names, X, self.lags)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean Gaussian log-likelihood of a row given its past, in nats.
@@ -481,8 +632,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
             Sum over the series, mean over rows L to T - 1.
         """
         panel = self._read_panel(X)
-        targets = np.concatenate([segment[self.lags :] for segment in panel.segments if len(segment) > self.lags])
-        residuals = (targets - self._terms.evaluate(panel)) * self.scales_
+        residuals = (list_targets(panel, self.lags) - self._terms.evaluate(panel)) * self.scales_
         return float(compute_log_densities(residuals, self.noise_variance_).mean())
 
     def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
@@ -511,6 +661,8 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
             If the learner has instantaneous edges, a series or a value is missing, or there are too few rows.
         """
         check_is_fitted(self)
+        if self._has_trials:
+            raise ValueError("predict is for series: use fitted_values for the responses to inputs")
         if self.instantaneous:
             raise ValueError(
                 "predict needs instantaneous=False: with instantaneous edges a forecast would need the present of "

@@ -46,7 +46,15 @@ class LinearSVARM(SVARMLearner):
     max_iter : int, default=100000
         Maximum number of passes of coordinate descent per target, or of iterations of ADMM.
     solver : {"descent", "admm"}, default="descent"
-        Coordinate descent with working sets, or the alternating direction method of multipliers.
+        Coordinate descent with working sets, or the alternating direction method of multipliers. For the squared
+        loss with the lasso only.
+    loss : {"squared", "absolute", "epsilon_insensitive"}, default="squared"
+        Loss of a residual r: r² / 2, |r|, or max(|r| − ε, 0). The latter two are robust against outliers.
+    epsilon : float, default=0.1
+        ε of the ε-insensitive loss, in standard deviations of each series, at least 0.
+    penalty : {"lasso", "ridge"}, default="lasso"
+        λ times the sum of the norms, or of the squared norms, of the coefficients of each edge. With "ridge" all
+        allowed edges are present; see `test_edges`.
     exogenous_columns : list of hashable, default=None
         Exogenous columns, which are not series. They enter at the time of the target and are not penalised.
     seasonal_period : int, default=None
@@ -117,6 +125,15 @@ class LinearSVARM(SVARMLearner):
 
     Notes
     -----
+    Other losses replace ½‖·‖², and the ridge replaces the sum of norms by the sum of squared norms. The squared loss
+    with the ridge has a closed form, with one factorisation for all series: O(F T min(F, T)) time for F columns. The
+    absolute and the ε-insensitive loss are minimised by the alternating direction method of multipliers or, with the
+    lasso and linear functions, by linear programmes; `n_iter_` is 1 then.
+
+    ``fit`` also accepts the inputs and responses of `pgmx.datasets.kernel_responses`, or any object with these two
+    attributes. Rows are independent trials then: the response of a node depends on the inputs of other nodes in the
+    same row, and edges are directed, at lag 0. `lags` and `instantaneous` are not used.
+
     `KernelSVARM` with the kernel "linear" has the same objective. Least squares with the present of the other series as
     regressors is a neighbourhood regression, not a structural equation. Interpret its instantaneous coefficients as a
     skeleton. Cost: O(T N² L) time for a round over all columns, and N² (L + 1)² memory for the Gram matrix.
@@ -124,7 +141,7 @@ class LinearSVARM(SVARMLearner):
     References
     ----------
     .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of Minnesota,
-       chapter 5, equation 5.1 and algorithm 6b.
+       chapter 5, equations 5.1, 5.12 and 5.13, and algorithm 6b.
 
     Examples
     --------
@@ -150,6 +167,9 @@ class LinearSVARM(SVARMLearner):
         tol: float = 1e-6,
         max_iter: int = 100_000,
         solver: Literal["descent", "admm"] = "descent",
+        loss: Literal["squared", "absolute", "epsilon_insensitive"] = "squared",
+        epsilon: float = 0.1,
+        penalty: Literal["lasso", "ridge"] = "lasso",
         exogenous_columns: Collection[Hashable] | None = None,
         seasonal_period: int | None = None,
         required_edges: Collection | None = None,
@@ -173,6 +193,9 @@ class LinearSVARM(SVARMLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
+        self.loss = loss
+        self.epsilon = epsilon
+        self.penalty = penalty
         self.exogenous_columns = exogenous_columns
         self.seasonal_period = seasonal_period
         self.required_edges = required_edges
@@ -197,8 +220,8 @@ class LinearSVARM(SVARMLearner):
         run = super()._fit(opened, sample_weight)
         scales = self.scales_
         slopes, shift = read_lines(self._terms.terms, self.strengths_.shape)
-        self.coef_ = slopes * scales[:, None] / scales
+        self.coef_ = slopes * scales[:, None] / self._source_scales
         # linear functions are centred on the rows: their value at zero belongs to the intercept
         level = scales * (self._terms.intercept + shift) + self.means_
-        self.intercept_ = level - (self.coef_ @ self.means_).sum(axis=0)
+        self.intercept_ = level - (self.coef_ @ self._source_means).sum(axis=0)
         return run

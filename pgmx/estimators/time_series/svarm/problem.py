@@ -1,9 +1,10 @@
 """Series, kernels and knowledge as group lassos, and the solutions as an additive model of the series."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +18,45 @@ from pgmx.solvers.time_series.group_lasso import (
     solve_by_admm,
     solve_path,
 )
+from pgmx.solvers.time_series.group_ridge import GroupRidge
+from pgmx.solvers.time_series.group_robust import find_lam_max, solve_robust
 from pgmx.solvers.time_series.kernel_blocks import Kernel, KernelBlocks, build_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Trials(Panel):
+    """Rows of inputs, one segment, and the `responses` (T, N) of the same nodes; rows are independent of each other."""
+
+    responses: np.ndarray
+
+    @classmethod
+    def pair(cls, inputs: Panel, responses: Panel) -> Self:
+        """Return the trials of two panels with the same series."""
+        (rows,) = responses.select(inputs.names).segments
+        fields = {field.name: getattr(inputs, field.name) for field in dataclasses.fields(inputs)}
+        return cls(**fields, responses=rows)
+
+    def means(self) -> np.ndarray:
+        """Return the means of the responses, (N,)."""
+        return self.responses.mean(axis=0)
+
+    def scales(self) -> np.ndarray:
+        """Return the population standard deviations of the responses, (N,)."""
+        return self.responses.std(axis=0)
+
+    def divide(self, n_parts: int) -> list["Trials"]:
+        """Return successive rows as trials of their own."""
+        rows = zip(np.array_split(self.segments[0], n_parts), np.array_split(self.responses, n_parts), strict=True)
+        return [
+            dataclasses.replace(self, segments=(x,), exogenous=(np.empty((len(x), 0)),), responses=y) for x, y in rows
+        ]
+
+
+def list_targets(panel: Panel, lags: int) -> np.ndarray:
+    """Return the targets (T', N) of a panel: the responses of trials, or the rows with a whole lag window."""
+    if isinstance(panel, Trials):
+        return panel.responses
+    return np.concatenate([segment[lags:] for segment in panel.segments if len(segment) > lags])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +129,39 @@ def read_lines(terms: Iterable[Term], shape: tuple[int, ...]) -> tuple[np.ndarra
 
 # ---- the problem ----
 
+LOSSES, PENALTIES = ("squared", "absolute", "epsilon_insensitive"), ("lasso", "ridge")
+
+
+class Objective(NamedTuple):
+    """Loss and penalty. ε is 0 for the absolute loss, which is a special case of the ε-insensitive one."""
+
+    is_squared: bool = True
+    epsilon: float = 0.0
+    is_ridge: bool = False
+
+    @classmethod
+    def from_options(cls, loss: str, epsilon: float, penalty: str) -> "Objective":
+        """Return the objective of the options of a learner."""
+        epsilon = float(epsilon) if loss == "epsilon_insensitive" else 0.0
+        return cls(loss == "squared", epsilon, penalty == "ridge")
+
+    def find_lam_max(self, problem: GroupLassoProblem, basis: np.ndarray) -> float:
+        """Return the smallest penalty at which the lasso has no edge."""
+        return problem.lam_max if self.is_squared else find_lam_max(problem, basis, self.epsilon)
+
+    def solve_path(
+        self, problem: GroupLassoProblem, basis: np.ndarray, lams: np.ndarray, solver: str, **options: Any
+    ) -> Iterator[GroupEstimates]:
+        """Return the solutions at descending penalties; `basis` are the orthonormal unpenalised columns."""
+        if not self.is_squared:
+            kind: dict[str, Any] = {"epsilon": self.epsilon, "is_ridge": self.is_ridge}
+            return (solve_robust(problem, lam, basis, **kind, **options) for lam in lams.tolist())
+        if self.is_ridge:
+            return (GroupRidge(problem, lam).solve() for lam in lams.tolist())
+        if solver == "admm":
+            return map(partial(solve_by_admm, problem, **options), lams)
+        return solve_path(problem, lams, **options)
+
 
 @dataclass(frozen=True, eq=False)
 class SVARMEstimate:
@@ -106,9 +178,13 @@ class SVARMEstimate:
 
 @dataclass(frozen=True, eq=False)
 class _Subproblem:
-    """Targets with the same unpenalised blocks: `required` of `free`, which are removed from `problem`."""
+    """Targets with the same unpenalised blocks: `required` of `free`, which are removed from `problem`.
+
+    `basis` (T', q) are the orthonormal unpenalised columns, with the constant.
+    """
 
     targets: np.ndarray
+    basis: np.ndarray
     blocks: KernelBlocks
     problem: GroupLassoProblem
     free: KernelBlocks
@@ -146,11 +222,17 @@ class SVARMProblem:
         *,
         instantaneous: bool,
         max_rank: int | None,
+        objective: Objective,
+        used: np.ndarray | None,
     ):
-        self.panel, self.lags, self.n = panel, lags, panel.n_series
+        self.panel, self.order, self.n, self.objective = panel, lags, panel.n_series, objective
+        if isinstance(panel, Trials):
+            # a response depends on the inputs of the other nodes in its row
+            lags, instantaneous = 0, True
+        self.lags = lags
         segments = [segment for segment in panel.segments if len(segment) > lags]
         self.segments = segments
-        targets = np.concatenate([segment[lags:] for segment in segments])
+        targets = list_targets(panel, lags)
         self.n_targets = len(targets)
         self.means = targets.mean(axis=0)
         rows = [e[lags:] for s, e in zip(panel.segments, panel.exogenous, strict=True) if len(s) > lags]
@@ -160,9 +242,11 @@ class SVARMProblem:
         centred = np.ascontiguousarray((targets - self.means).T)
         centred -= (centred @ basis) @ basis.T
         self.targets, self.centred = targets, centred
-        build = partial(build_blocks, segments, lags, kernels, instantaneous=instantaneous, max_rank=max_rank)
+        build = partial(
+            build_blocks, segments, lags, kernels, instantaneous=instantaneous, max_rank=max_rank, used=used
+        )
         self.free = build(basis=basis if basis.shape[1] else None)
-        allowed = np.ones((self.n, lags + 1, self.n), dtype=bool)
+        allowed = np.ones((self.n, self.order + 1, self.n), dtype=bool)
         # no series explains itself at the same time
         allowed[np.arange(self.n), 0, np.arange(self.n)] = False
         allowed[knowledge.forbidden[:, 1], knowledge.forbidden[:, 0], knowledge.forbidden[:, 2]] = False
@@ -174,8 +258,9 @@ class SVARMProblem:
     def _divide(self, build: Callable[..., KernelBlocks]) -> Iterator[_Subproblem]:
         """Yield the targets with the same required edges."""
         free, centred = self.free, self.centred
+        constant = np.full((self.n_targets, 1), self.n_targets**-0.5)
         for members, needed in self.knowledge.divide(free):
-            blocks, rows = free, centred[members]
+            blocks, rows, wide = free, centred[members], self.basis
             if len(needed):
                 wide = span_columns(np.hstack([self.basis, free.columns[:, list_columns(free, needed)]]))
                 # required blocks are not penalised: they are removed from targets and columns, and solved at the end
@@ -183,35 +268,36 @@ class SVARMProblem:
                 rows = rows - (rows @ wide) @ wide.T
             mask = self.knowledge.penalise(members, blocks)
             problem = GroupLassoProblem(blocks.columns, blocks.starts, rows, mask)
-            yield _Subproblem(members, blocks, problem, free, needed, centred[members])
+            yield _Subproblem(members, np.hstack([constant, wide]), blocks, problem, free, needed, centred[members])
 
     @property
     def lam_max(self) -> float:
         """The smallest penalty at which no edge is chosen."""
-        return max(part.problem.lam_max for part in self.parts)
+        return max(self.objective.find_lam_max(part.problem, part.basis) for part in self.parts)
 
     def solve(
         self, lams: np.ndarray, *, solver: str, tol: float, max_iter: int, deadline: float, record: Record | None = None
     ) -> Iterator[SVARMEstimate]:
         """Yield the estimates at descending penalties."""
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "deadline": deadline, "record": record}
-        problems = [part.problem for part in self.parts]
-        for lam, estimates in zip(lams.tolist(), solve_parts(problems, lams, solver, **options), strict=True):
+        problems = [(part.problem, part.basis) for part in self.parts]
+        paths = solve_parts(self.objective, problems, lams, solver, **options)
+        for lam, estimates in zip(lams.tolist(), paths, strict=True):
             yield gather_estimates(lam, estimates, self._measure(estimates), tol)
 
     def _measure(self, estimates: Sequence[GroupEstimates]) -> np.ndarray:
         """Return the largest norm over the kernels of each lag, target and source."""
-        strengths = np.zeros((self.lags + 1, self.n, self.n))
+        strengths = np.zeros((self.order + 1, self.n, self.n))
         for part, estimate in zip(self.parts, estimates, strict=True):
             add_strengths(strengths, part.blocks, part.targets, estimate.coefficients)
             if len(part.required):
-                add_strengths(strengths, part.free, part.targets, self._solve_required(part, estimate.coefficients))
+                add_strengths(strengths, part.free, part.targets, self._solve_required(part, estimate))
         return strengths
 
-    def _solve_required(self, part: _Subproblem, weights: np.ndarray) -> np.ndarray:
-        """Return the least-squares coefficients (m, F) of the required blocks, given the other coefficients."""
-        remainder = part.centred.copy()
-        for term in make_terms(part.blocks, weights, np.arange(len(part.targets))):
+    def _solve_required(self, part: _Subproblem, estimate: GroupEstimates) -> np.ndarray:
+        """Return the coefficients (m, F) of the required blocks, given the other coefficients."""
+        remainder = part.centred - (0.0 if estimate.residuals is None else estimate.residuals)
+        for term in make_terms(part.blocks, estimate.coefficients, np.arange(len(part.targets))):
             begin = self.lags - term.lag
             values = np.concatenate([rows[begin : len(rows) - term.lag, term.source] for rows in self.segments])
             remainder[term.targets] -= term.evaluate(values).T
@@ -222,17 +308,21 @@ class SVARMProblem:
         return result
 
     def make_terms(self, estimate: SVARMEstimate) -> AdditiveTerms:
-        """Return the additive model of an estimate, its intercept and exogenous coefficients by least squares."""
+        """Return the additive model of an estimate, with its intercept and exogenous coefficients."""
         terms: list[Term] = []
+        # least squares need no residuals: they are orthogonal to the unpenalised columns
+        residuals = np.zeros_like(self.targets)
         for part, solution in zip(self.parts, estimate.parts, strict=True):
+            if solution.residuals is not None:
+                residuals[:, part.targets] = solution.residuals.T
             terms += make_terms(part.blocks, solution.coefficients, part.targets)
             if len(part.required):
-                terms += make_terms(part.free, self._solve_required(part, solution.coefficients), part.targets)
+                terms += make_terms(part.free, self._solve_required(part, solution), part.targets)
         model = AdditiveTerms(self.lags, tuple(terms), self.means, np.zeros((self.n, self.exogenous.shape[1])))
-        if not self.exogenous.shape[1]:
+        if self.objective.is_squared and not self.exogenous.shape[1]:
             return model
         design = np.hstack([np.ones((self.n_targets, 1)), self.exogenous])
-        remainder = self.targets - (model.evaluate(self.panel) - self.means)
+        remainder = self.targets - residuals - (model.evaluate(self.panel) - self.means)
         fit = np.linalg.lstsq(design, remainder, rcond=None)[0]
         return AdditiveTerms(self.lags, tuple(terms), fit[0], np.ascontiguousarray(fit[1:].T))
 
@@ -247,19 +337,22 @@ class SVARMProblem:
             loss += float(self.n_targets * np.log(squares / self.n_targets).sum())
             width = len(list_columns(part.free, part.required))
             freedom += (1 + self.basis.shape[1] + width) * len(everyone)
-            freedom += float(count_freedom(part.problem, solution.coefficients, estimate.lam).sum())
+            if self.objective.is_ridge:
+                freedom += float(GroupRidge(part.problem, estimate.lam).count_freedom().sum())
+            else:
+                freedom += float(count_freedom(part.problem, solution.coefficients, estimate.lam).sum())
         return loss + 2.0 * freedom, loss + float(np.log(self.n_targets)) * freedom
 
 
 def solve_parts(
-    problems: Sequence[GroupLassoProblem], lams: np.ndarray, solver: str, **options: Any
+    objective: Objective,
+    problems: Sequence[tuple[GroupLassoProblem, np.ndarray]],
+    lams: np.ndarray,
+    solver: str,
+    **options: Any,
 ) -> Iterator[tuple[GroupEstimates, ...]]:
-    """Yield the solutions of some problems at descending penalties."""
-    paths: list[Iterator[GroupEstimates]]
-    if solver == "admm":
-        paths = [map(partial(solve_by_admm, problem, **options), lams) for problem in problems]
-    else:
-        paths = [solve_path(problem, lams, **options) for problem in problems]
+    """Yield the solutions of problems, each with its unpenalised columns, at descending penalties."""
+    paths = [objective.solve_path(problem, basis, lams, solver, **options) for problem, basis in problems]
     return zip(*paths, strict=True)
 
 

@@ -13,6 +13,7 @@ from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 from pgmx.estimators.time_series.svarm.problem import (
     BlockKnowledge,
+    Trials,
     add_strengths,
     gather_estimates,
     list_columns,
@@ -22,7 +23,7 @@ from pgmx.estimators.time_series.svarm.problem import (
     span_columns,
 )
 from pgmx.runs.run import current_deadline
-from pgmx.solvers.time_series.group_lasso import GroupLassoProblem
+from pgmx.solvers.time_series.group_lasso import GroupEstimates, GroupLassoProblem
 from pgmx.solvers.time_series.kernel_blocks import KernelBlocks
 
 
@@ -33,10 +34,15 @@ class SVARMRows(NamedTuple):
     targets: np.ndarray
     basis: np.ndarray
 
-    def draw(self, counts: np.ndarray) -> Self:
-        """Return the rows times the roots of their counts (T',), minus their projection on unpenalised columns."""
+    def draw(self, counts: np.ndarray, is_squared: bool) -> Self:
+        """Return the rows times the roots of their counts (T',), minus their projection on unpenalised columns.
+
+        Only the squared loss of a row times a root is the loss times the count; otherwise rows are repeated.
+        """
         chosen = np.flatnonzero(counts)
-        roots = np.sqrt(counts[chosen])[:, None]
+        if not is_squared:
+            chosen = np.repeat(chosen, counts[chosen])
+        roots = np.sqrt(counts[chosen])[:, None] if is_squared else np.ones((len(chosen), 1))
         columns, targets, basis = (roots * part[chosen] for part in self)
         basis = span_columns(np.hstack([roots, basis]))
         return type(self)(_project(columns, basis), _project(targets, basis), basis)
@@ -53,6 +59,8 @@ class SVARMResampler:
     @classmethod
     def from_panel(cls, learner: SVARMLearner, panel: Panel) -> tuple[Self, SVARMRows]:
         """Return the resampler of a learner, and the rows of a panel."""
+        if isinstance(panel, Trials):
+            raise ValueError("BlockBootstrap is for series: blocks of independent rows of inputs have no order")
         problem = learner._make_problem(panel)
         rows = SVARMRows(problem.free.columns, np.ascontiguousarray(problem.centred.T), problem.basis)
         return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
@@ -62,19 +70,20 @@ class SVARMResampler:
 
         The columns are the columns of all rows, centred again.
         """
-        learner, sample = self.learner, rows.draw(counts)
+        learner, objective = self.learner, self.learner._make_objective()
+        sample = rows.draw(counts, objective.is_squared)
         parts = list(self._divide(sample))
-        problems = [part.problem for part in parts]
+        problems = [(part.problem, part.basis) for part in parts]
         lam = learner.lam
         if lam is None:
-            lam = learner.lam_ratio * max(problem.lam_max for problem in problems)
+            lam = learner.lam_ratio * max(objective.find_lam_max(*problem) for problem in problems)
         deadline = current_deadline() if learner.max_time is None else perf_counter() + learner.max_time
         options = {"tol": learner.tol, "max_iter": learner.max_iter, "deadline": deadline}
-        (estimates,) = solve_parts(problems, np.array([lam]), learner.solver, **options)
+        (estimates,) = solve_parts(objective, problems, np.array([lam]), learner.solver, **options)
         n = sample.targets.shape[1]
         weights, strengths = np.zeros((n, self.blocks.starts[-1])), np.zeros((learner.lags + 1, n, n))
         for part, estimate in zip(parts, estimates, strict=True):
-            weights[part.targets] = part.complete(estimate.coefficients, self.blocks, sample)
+            weights[part.targets] = part.complete(estimate, self.blocks, sample)
         add_strengths(strengths, self.blocks, np.arange(n), weights)
         learner._warn_unless_converged([gather_estimates(lam, estimates, strengths, learner.tol)])
         values = strengths
@@ -93,7 +102,7 @@ class SVARMResampler:
             problem = GroupLassoProblem(
                 columns, self.blocks.starts, rows, self.knowledge.penalise(targets, self.blocks)
             )
-            yield _Subproblem(targets, problem, rotations, required)
+            yield _Subproblem(targets, problem, np.hstack([sample.basis, basis]), rotations, required)
 
 
 class _Subproblem(NamedTuple):
@@ -101,16 +110,20 @@ class _Subproblem(NamedTuple):
 
     targets: np.ndarray
     problem: GroupLassoProblem
+    basis: np.ndarray
     rotations: list[np.ndarray]
     required: np.ndarray
 
-    def complete(self, coefficients: np.ndarray, blocks: KernelBlocks, sample: SVARMRows) -> np.ndarray:
-        """Return the weights (m, F) of the original columns; weights of required blocks are least squares estimates."""
-        weights = coefficients.copy()
+    def complete(self, estimate: GroupEstimates, blocks: KernelBlocks, sample: SVARMRows) -> np.ndarray:
+        """Return the weights (m, F) of the original columns; weights of required blocks are not penalised."""
+        weights = estimate.coefficients.copy()
         for (begin, end), rotation in zip(pairwise(blocks.starts), self.rotations, strict=True):
-            weights[:, begin:end] = coefficients[:, begin:end] @ rotation.T
+            weights[:, begin:end] = estimate.coefficients[:, begin:end] @ rotation.T
         if len(self.required):
             remainder = sample.targets[:, self.targets] - sample.columns @ weights.T
+            if estimate.residuals is not None:
+                # the unpenalised part of the fit, without the part of the columns that are no edges
+                remainder = _project(remainder - estimate.residuals.T, sample.basis)
             fit = np.linalg.lstsq(sample.columns[:, self.required], remainder, rcond=None)[0]
             weights[:, self.required] = fit.T
         return weights

@@ -406,8 +406,8 @@ class SVARMTracker(TimeSeriesLearner):
         n = len(self.variables_)
         shape = (self.lags + 1, n, n)
         if self._tracker is None and len(self._pending) < 2:
-            zeros = np.zeros(shape), np.zeros(n)
-            return _Estimate(zeros[0], *(zeros if self._is_linear else (None, None)), 0.0, 0.0)
+            zeros = np.zeros(shape)
+            return _Estimate(zeros, zeros if self._is_linear else None, np.zeros(n), 0.0, 0.0)
         with self._on_threads():
             (means, scales), tracker = self._follow()
             tracked = tracker.make_problem()
@@ -454,7 +454,7 @@ class SVARMTracker(TimeSeriesLearner):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts in the user's units."""
-        return self._read_linear(self._estimate().intercept, "intercept_")
+        return self._read_linear(self._estimate().intercept if self._is_linear else None, "intercept_")
 
     def _read_linear(self, values: np.ndarray | None, name: str) -> np.ndarray:
         if values is None:

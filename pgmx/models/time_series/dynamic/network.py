@@ -6,10 +6,12 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 import pgmpy.models
 
 from pgmx.checks import join_names
 from pgmx.fitted import get_model
+from pgmx.inference.mixed.families import DiscreteFamily
 from pgmx.models.base import FileMixin
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.discrete import read_bif, write_bif
@@ -252,7 +254,9 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
         -------
         TimeSeriesGraph
             All variables at the lags 0 to L; a static column is a node at lag 0. Edges between continuous variables
-            have the coefficient as ``weight``, if the child has no discrete parent.
+            have the coefficient as ``weight``, if the child has no discrete parent. Edges to discrete variables have a
+            ``strength`` from 0 to 1: the largest total variation distance between distributions of the child for two
+            states of the parent, averaged over the states of its other parents.
         """
         columns = self._columns
         graph = TimeSeriesGraph(name=self._parts.name) if self._parts.name else TimeSeriesGraph()
@@ -263,8 +267,10 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
             slopes = {}
             if not family.discrete_parents and hasattr(family, "continuous_parents"):
                 slopes = dict(zip(family.continuous_parents, family.coefficients[1:].tolist(), strict=True))
+            influence = _measure_influence(family) if isinstance(family, DiscreteFamily) else {}
             for p in sorted(self._slices.families.parents[v]):
                 numbers = {"weight": slopes[p], "strength": abs(slopes[p])} if p in slopes else {}
+                numbers |= {"strength": influence[p]} if p in influence else {}
                 graph.add_edge(columns.describe(p), columns.describe(v), **numbers)
         return graph
 
@@ -347,6 +353,16 @@ class DynamicBayesianNetwork(DynamicForecasts, FileMixin):
         first = "first row" if self.lags == 1 else f"first {self.lags} rows"
         words.append(f"{first} {'given' if self._parts.prior is None else 'modelled'}")
         return f"{type(self).__name__}({', '.join(words)})"
+
+
+def _measure_influence(family: DiscreteFamily) -> dict[int, float]:
+    """Return the strength of each parent: how far the distribution of the child moves with it, see `to_networkx`."""
+    strengths = {}
+    for axis, parent in enumerate(family.discrete_parents, start=1):
+        by_state = np.moveaxis(family.table, axis, 0)
+        farthest = np.max([np.abs(by_state - one).sum(axis=1).max(axis=0) for one in by_state], axis=0) / 2
+        strengths[parent] = float(farthest.mean())
+    return strengths
 
 
 def _are_equal(one: MixedParts | None, other: MixedParts | None) -> bool:
