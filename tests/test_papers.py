@@ -1,6 +1,7 @@
 """The page of published experiments: each table and figure has a row, each row a verdict and a program that exists."""
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -20,6 +21,16 @@ ITEMS = {
     "kernel svarm": {"table": ["5.1"], "figure": [f"5.{i}" for i in range(1, 9)]},
     "gradraker": {"table": [], "figure": [f"6.{i}" for i in range(1, 6)]},
 }
+#: What implements the systems of the documents.
+SYSTEMS = """
+    LogLikelihood BIC AIC K2 BDe BDeu BDs HillClimbSearch GreedyEquivalenceSearch SimulatedAnnealing BestFirstSearch
+    ChowLiuForest BootstrapStructure StructurePosterior
+    NeighborhoodLasso GraphicalLasso CLIME Nonparanormal
+    FeatureGrafting GraftingLight EdgeGrafting FirstHitEdgeGrafting OnlineEdgeGrafting BestChoiceEdgeGrafting
+    DenseLDS SparsityEnforcingLDS SparsityInducingLDS ScalableLDS
+    LinearSVARM KernelSVARM TensorSEM TensorSEMTracker
+    CategoricalSubspace RakerRegressor AdaRakerRegressor OnlineKernelRegressor GradrakerClassifier
+"""
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +114,17 @@ def test_rows_that_programs_print(claims, capsys, monkeypatch):
     assert lines[-1] == "| figure 1 | small | `papers/ranks.py` | True | confirmed, with a limit |"
     with pytest.raises(ValueError, match="begins with one of"):
         claims.format_row("ranks.py", claims.Claim("figure 1", "small", "1", "fine"))
+
+
+def read_code(path):
+    """Return the code of a notebook or a program."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+
+
+def test_each_system_of_the_sources_is_shown():
+    paths = [*ROOT.glob("tutorials/*.ipynb"), *ROOT.glob("docs/examples/*.py")]
+    shown = set(re.findall(r"\w+", "\n".join(map(read_code, paths))))
+    assert set(SYSTEMS.split()) <= shown, f"no tutorial or example shows {sorted(set(SYSTEMS.split()) - shown)}"

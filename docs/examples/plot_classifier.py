@@ -8,7 +8,7 @@ Every feature depends on the class and on at most one other feature. Missing val
 from sklearn.model_selection import cross_val_score
 
 from pgmx.datasets import load_example
-from pgmx.estimators import BayesianNetworkClassifier
+from pgmx.estimators import BayesianNetworkClassifier, MarkovBlanket
 from pgmx.plotting import plot_graph
 
 frame = load_example("affairs")
@@ -19,4 +19,8 @@ for structure in ("naive", "tan"):
 classifier = BayesianNetworkClassifier().fit(X, y)
 rows = X.head(3).assign(religious=None)
 print(classifier.classes_, classifier.predict_proba(rows).round(3))
+
+# %%
+# Tests find the features without which the others say nothing more about the class: its Markov blanket.
+print(MarkovBlanket(target="affairs").fit(frame).blanket_)
 picture = plot_graph(classifier.graph_)

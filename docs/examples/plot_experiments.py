@@ -21,4 +21,4 @@ frame = pd.DataFrame({"dose": dose, "level": level, "response": response})
 observed = HillClimbSearch().fit(frame[~was_set])
 assert not observed.graph_.directed_edges
 search = HillClimbSearch().fit(frame, interventions=pd.DataFrame({"level": was_set}))
-picture = plot_graph(search)
+picture = plot_graph(search, targets=["level"])

@@ -199,7 +199,8 @@ class BlockBootstrap(BaseStructureLearner):
     strengths_ : DataFrame
         ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge of at least one resample, strongest first.
         ``strength`` is the share of the resamples with the edge. A pair at lag 0 has one row, in its more frequent
-        direction. ``direction`` is the share of this direction among the resamples that join the pair.
+        direction; for structural equations, which may have both, one for each. ``direction`` is the share of this
+        direction among the edges of the pair.
     estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
@@ -534,7 +535,8 @@ class BlockBootstrap(BaseStructureLearner):
 
     def _make_strengths(self) -> "pd.DataFrame":
         undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
-        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected)
+        feedback = isinstance(self.estimator_, WindowsLearner)
+        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected, feedback)
 
     @property
     def graph_(self) -> TimeSeriesGraph:

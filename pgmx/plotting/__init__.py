@@ -8,6 +8,7 @@
 - `curves`: quality of learners and errors of stream learners against the number of rows
 - `heat_maps`: weights, strengths and probabilities of edges as heat maps
 - `series_graphs`: graphs over (variable, lag) on a circle
+- `distributions`: CPDs, and distributions of variables given observations
 - `edge_paths`: edges of time series that change over windows
 - `edge_curves`: quality of edges over thresholds of strengths and, for trackers, over windows
 - `forecast`: forecasts of time series with their intervals, and one-step predictions
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pgmx.lookup import import_on_demand
 from pgmx.plotting.curves import plot_intervals, plot_learning_curve, plot_prequential, plot_regret
+from pgmx.plotting.distributions import plot_cpd, plot_marginals
 from pgmx.plotting.edge_curves import plot_roc, plot_tracking
 from pgmx.plotting.edge_paths import plot_edge_paths
 from pgmx.plotting.forecast import plot_forecast, plot_predictions
@@ -31,12 +33,14 @@ from pgmx.plotting.strengths import plot_strengths
 
 __all__ = [
     "plot_adjacency",
+    "plot_cpd",
     "plot_edge_paths",
     "plot_forecast",
     "plot_graph",
     "plot_history",
     "plot_intervals",
     "plot_learning_curve",
+    "plot_marginals",
     "plot_path",
     "plot_predictions",
     "plot_prequential",

@@ -221,10 +221,11 @@ def run_sparse(sizes, n_seeds, selections):
     """F1 of edges: the dense estimate at its best threshold, and the sparse one chosen from a path, blind."""
     print_row("N", "seed", "learner", "F1", "edges", "CPU s", "times TensorSEM", "subgradient")
     print_row(*["---"] * 8)
-    options = {"exogenous": "blind", "window": 500}
     for n in sizes:
+        # unknown powers need more rows per window than series
+        options = {"exogenous": "blind", "window": 500 if n < 500 else 2 * n}
         for seed in range(n_seeds):
-            truth, series = draw_sparse(n, seed)
+            truth, series = draw_sparse(n, seed, window=options["window"])
             dense, spent = time_fit(TensorSEM(**options), series)
             scales = series.std(axis=0)
             strengths = np.abs(dense.coef_) * scales / scales[:, None]
@@ -261,7 +262,7 @@ def run_optima(n_seeds):
             data = gather_moments(np.split(series, 10), np.full((10, 50), np.nan))
             data = data.rescale(data.scales)
             options = {"adaptive": False, "tol": 1e-8, "max_iter": 500}
-            problem = SparseProblem.from_moments(data, np.empty((0, 2), dtype=int), None, **options)
+            problem = SparseProblem.from_moments(data, np.empty((0, 3), dtype=int), None, **options)
             penalties = np.where(np.eye(50) > 0, np.inf, ratio * problem.lam_max)
             ours = problem.solve(ratio * problem.lam_max)
             others = [

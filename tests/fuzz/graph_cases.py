@@ -347,6 +347,47 @@ enter_calls(
 )
 
 
+def draw_distribution(rng: np.random.Generator) -> Arguments:
+    """Return a network and one of its variables."""
+    return {"model": draw_bayesian_network(rng), "variable": pick(rng, ["a", "b", "c"])}
+
+
+enter_calls(
+    "plotting.plot_cpd",
+    plotting.plot_cpd,
+    draw_distribution,
+    lambda result, arguments: np.testing.assert_(arguments["variable"] in result.get_xlabel()),
+    {"model": Wrong((3, None, nx.path_graph(2)), ("CPD",)), "variable": Wrong(("no one", 3, None), ("variable",))},
+    0.3,
+)
+
+
+def draw_question(rng: np.random.Generator) -> Arguments:
+    """Return a network and an observation."""
+    return {"model": draw_bayesian_network(rng), "evidence": pick(rng, [None, {"a": 0}, {"b": 1}])}
+
+
+def check_panels(result: Any, arguments: Arguments) -> None:
+    """There is one panel per variable that is not observed, unless some are named."""
+    shown = [ax.get_title() for ax in result.axes]
+    free = [name for name in "abc" if name not in (arguments["evidence"] or {})]
+    assert sorted(shown) == sorted(arguments.get("variables", free))
+
+
+enter_calls(
+    "plotting.plot_marginals",
+    plotting.plot_marginals,
+    draw_question,
+    check_panels,
+    {
+        "model": Wrong((3, None, nx.path_graph(2)), ("network",)),
+        "evidence": Wrong(({"no one": 0}, {"a": "no state"}, 3), ("no one", "no state")),
+        "variables": Wrong(([], ["no one"], "no one"), ("variables",)),
+    },
+    0.3,
+)
+
+
 @entry("plotting.plots", 1.0)
 def draw_plot_case(rng: np.random.Generator) -> Case:
     """Return a plot of what it is not meant for, or of a history."""

@@ -199,22 +199,26 @@ def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int
     return [((start, stop), take(slice(start, stop))) for start, stop in pairwise(bounds)]
 
 
-def make_lagged_strength_table(names: Sequence[Hashable], shares: np.ndarray, undirected: bool) -> pd.DataFrame:
+def make_lagged_strength_table(
+    names: Sequence[Hashable], shares: np.ndarray, undirected: bool, feedback: bool = False
+) -> pd.DataFrame:
     """Return one row (from, lag, to, strength, direction) for each edge of at least one graph, strongest first.
 
     `shares` are the shares of graphs with the edge ``[lag, target, source]``. With `undirected`, edges at lag 0 have
     the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction: ``direction`` is
-    its share among the graphs that join the two variables.
+    its share among the graphs that join the two variables. With `feedback` a graph can have both directions, and each
+    direction has a row.
     """
     either = shares.copy()
-    if not undirected:
+    if not undirected and not feedback:
         either[0] += shares[0].T
     direction = np.ones_like(shares)
     np.divide(shares[0], shares[0] + shares[0].T, out=direction[0], where=either[0] > 0)
     listed = either > 0
     n = len(names)
     is_first = np.arange(n)[:, None] > np.arange(n)  # for ties the row from the first variable
-    listed[0] &= (direction[0] > 0.5) | ((direction[0] == 0.5) & is_first)
+    if not feedback:
+        listed[0] &= (direction[0] > 0.5) | ((direction[0] == 0.5) & is_first)
     lags, targets, sources = np.nonzero(listed)
     strength, direction = either[listed], direction[listed]
     # Ties are ordered by position, so that equal graphs give equal tables.

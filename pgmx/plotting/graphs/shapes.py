@@ -301,8 +301,7 @@ def draw_discs(ax, overview, scale):
 
 def draw_dots(ax, overview, radii, scene, scale):
     """Draw the nodes of an overview as dots in the colours of their kinds or communities; the named ones are dark."""
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Circle
+    from matplotlib.collections import EllipseCollection
 
     named = {v for disc in overview.discs for v in disc.named}
     if len(set(scene.kinds)) == 2:
@@ -310,12 +309,19 @@ def draw_dots(ax, overview, radii, scene, scale):
     else:
         faces = [_COMMUNITIES[k] if k < len(_COMMUNITIES) else _PANEL_RIM for k in overview.labels]
     thick = scene.targets | scene.centres
+    # dots of one size are one path, placed many times, which makes an SVG shorter
+    widths = 2 * (radii if np.ptp(radii) > 0 else radii[:1])
     ax.add_collection(
-        PatchCollection(
-            [Circle(tuple(centre), radius) for centre, radius in zip(overview.centres, radii, strict=True)],
+        EllipseCollection(
+            widths,
+            widths,
+            np.zeros(len(widths)),
+            units="xy",
+            offsets=overview.centres,
+            offset_transform=ax.transData,
             facecolors=[_INK if v in named else face for v, face in enumerate(faces)],
             edgecolors=_INK,
-            linewidths=[scale * (1.6 if v in thick else 0.4) for v in range(len(faces))],
+            linewidths=[scale * (1.6 if v in thick else 0.4) for v in range(len(faces))] if thick else 0.4 * scale,
             zorder=2,
         ),
         autolim=False,

@@ -26,7 +26,10 @@ def test_confidence_of_edges(cls):
     assert {(s, t) for (s, _), (t, _) in boot.consensus_graph(1.0).edges} >= {
         (f"x{(i + 1) % 4}", f"x{i}") for i in range(4)
     }
-    assert set(boot.strengths_["lag"]) == {0}
+    table = boot.strengths_
+    assert set(table["lag"]) == {0}
+    assert len(table) == (boot.edge_probability_ > 0).sum()
+    assert table["strength"].iloc[0] == 1.0
 
 
 def test_one_resample_by_hand():
