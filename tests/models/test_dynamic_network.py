@@ -129,7 +129,7 @@ def test_one_step_predictions_are_forecasts_of_the_rows_before(cards):
     assert found.index.tolist() == [2, 3, 4, 5, 6, 9, 10, 11, 12, 13]
     for row in (2, 6, 12):
         start = row - row % 7
-        forecast = model.forecast(series.iloc[start:row], n_samples=20_000)
+        forecast = model.forecast(series.iloc[start:row], n_samples=5000)
         expected = forecast.values.loc[:, found.columns].iloc[0]
         tolerance = {"rtol": 1e-10}
         if not forecast.exact:
@@ -156,7 +156,7 @@ def test_simulated_forecasts_are_within_their_standard_errors(cards, monkeypatch
     exact = model.forecast(tables, 3)
     monkeypatch.setattr("pgmx.models.time_series.dynamic.forecasts.choose_filter", lambda slices: None)
     del model._filter
-    values, errors = model.forecast(tables, 3, n_samples=20_000)
+    values, errors = model.forecast(tables, 3, n_samples=5000)
     assert errors is not None and (errors.to_numpy() > 0).all()
     distance = np.abs((values - exact.values) / errors).to_numpy()
     assert distance.max() < 4.5 and 0.3 < np.sqrt((distance**2).mean()) < 1.7
@@ -180,15 +180,15 @@ def test_large_networks_are_simulated(monkeypatch):
 def test_draws_follow_the_likelihood(cards):
     rng = np.random.default_rng(11)
     model = draw_dynamic_network(rng, cards, 2, {"s": 2}, groups="series", time_column="time")
-    series = model.simulate(5, 900)
+    series = model.simulate(5, 200)
     assert series.columns.tolist() == ["series", "time", "s", "a", "b"]
     assert series["time"].tolist()[:6] == [0, 1, 2, 3, 4, 0]
     # rows of another network are less likely, by the divergence
     other = draw_dynamic_network(rng, cards, 2, {"s": 2}, groups="series", time_column="time")
     assert model.score(series) > other.score(series)
     start = series[series["series"] < 3]
-    continued = model.simulate(2, 3000, history=start)
-    forecast = model.forecast(start, 2, n_samples=3000)
+    continued = model.simulate(2, 1500, history=start)
+    forecast = model.forecast(start, 2, n_samples=1500)
     for name, states in model.states.items():
         if name == "s":
             continue

@@ -10,6 +10,7 @@ from oracles.lagged_frames import best_transition, discrete_bic, gaussian_bic, l
 from pgmx.data.series.shifted import ShiftedTable
 from pgmx.estimators import DynamicBayesianNetworkSearch, HillClimbSearch
 from pgmx.estimators.time_series.dynamic.knowledge import find_common_order
+from pgmx.scores import BDeu, BICGauss
 
 
 def draw_numbers(seed=0, n_times=150):
@@ -128,6 +129,22 @@ def test_pairwise_scores_have_the_bits_of_the_lagged_frame(score):
     for v in range(3):
         for parents in ((), (4,), (3, 7)):
             assert ours.local_score(v, parents) == theirs.local_score(v, parents)
+
+
+def test_objects_of_discrete_scores_are_bound_to_the_lagged_columns():
+    panel = draw_panel(n_groups=30, n_times=6).drop(columns="t")
+    columns = panel[list("abcs")]
+    options = {"groups": "id", "static_columns": ["s"]}
+    by_name = DynamicBayesianNetworkSearch(**options, scoring_method="bdeu").fit(panel)
+    by_object = DynamicBayesianNetworkSearch(**options, scoring_method=BDeu(columns)).fit(panel)
+    assert by_object.score_ == by_name.score_ and by_object.prior_dag_.edges == by_name.prior_dag_.edges
+    stronger = BDeu(columns, equivalent_sample_size=50)
+    assert DynamicBayesianNetworkSearch(**options, scoring_method=stronger).fit(panel).score_ != by_name.score_
+    with pytest.raises(ValueError, match="only in the series: 'c'"):
+        DynamicBayesianNetworkSearch(**options, scoring_method=BDeu(columns[["a", "b", "s"]])).fit(panel)
+    gaussian = BICGauss(draw_numbers())
+    with pytest.raises(TypeError, match=r"BICGauss\(...\) is bound to a table without lags"):
+        DynamicBayesianNetworkSearch(scoring_method=gaussian).fit(draw_numbers())
 
 
 def test_gaps_and_missing_values_break_the_series():

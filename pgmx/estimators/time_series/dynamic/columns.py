@@ -1,11 +1,14 @@
 """The columns of series as a score reads them, at all lags: coded if they are discrete, numeric if not."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from pgmpy.structure_score import BaseStructureScore
 
+from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.declared_states import check_state_names
 from pgmx.data.mixed import MixedTable
@@ -13,6 +16,8 @@ from pgmx.data.series import LaggedSeries
 from pgmx.data.series.lagged import Node
 from pgmx.data.series.shifted import RowLanes, ShiftedNumbers, ShiftedTable
 from pgmx.models.time_series.dynamic.columns import name_column
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.registry import check_score_name, find_score, name_default
 from pgmx.statistics.moments import count_block_rows
 
@@ -39,7 +44,7 @@ class LaggedColumns:
     def read(
         cls,
         series: LaggedSeries,
-        scoring_method: str | None,
+        scoring_method: str | BaseStructureScore | None,
         *,
         state_names: Any,
         missing: str,
@@ -53,7 +58,10 @@ class LaggedColumns:
         frame = series.frame
         floats = frame.float_columns
         default = name_default(len(floats), frame.n_columns)
-        method = default if scoring_method is None else check_score_name(scoring_method)
+        if isinstance(scoring_method, BaseStructureScore):
+            method = _name_object(scoring_method, series.names)
+        else:
+            method = default if scoring_method is None else check_score_name(scoring_method)
         kind = find_score(method).kind
         if kind == "continuous":
             return cls(series, method, None, series.read_numbers(series.names))
@@ -118,6 +126,25 @@ class LaggedColumns:
         """Return the names of the numeric columns that hold one value at their lags before `rows`."""
         numeric = [(name, lag) for name, lag in nodes if name in self.numbers]
         return [self.label((name, lag)) for name, lag in numeric if np.ptp(self.numbers[name][rows - lag]) == 0]
+
+
+def bind_object(score: BaseStructureScore, table: DiscreteTable) -> BaseStructureScore:
+    """Return a score with the options of another one, made for the columns of a series, for their lagged columns."""
+    bound: Any = copy(score)
+    bound.data, bound.table, bound.variables, bound.state_names = None, table, list(table.columns), None
+    return bound
+
+
+def _name_object(score: BaseStructureScore, names: Sequence[Hashable]) -> str:
+    """Return the name of a score of the kind of an object; raise if it is not for discrete series, or for others."""
+    if not isinstance(score, DiscreteScore) or isinstance(score, BDe) or not score.is_compiled():
+        raise TypeError(
+            f"scoring_method={type(score).__name__}(...) is bound to a table without lags: give the name of a score, "
+            f"such as 'bic', or an object of pgmx's other discrete scores, such as BDeu(series, "
+            "equivalent_sample_size=5)"
+        )
+    check_same_names(score.variables, names, "the score", "the series", "columns", "Make the score from this data")
+    return name_default(0, len(names))
 
 
 def _code_in_blocks(

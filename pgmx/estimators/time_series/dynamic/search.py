@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.structure_score import BaseStructureScore
 
 from pgmx._ext._dag_moves import ADD
 from pgmx.checks import caller_level, check_weights, join_names
+from pgmx.data import DiscreteTable
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.data.series import LaggedSeries, open_lagged
 from pgmx.estimators.base import Interval, StrOptions
@@ -22,7 +24,7 @@ from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, ONE_PSEUDO_R
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.estimators.cost import LearningCost
-from pgmx.estimators.time_series.dynamic.columns import LaggedColumns
+from pgmx.estimators.time_series.dynamic.columns import LaggedColumns, bind_object
 from pgmx.estimators.time_series.dynamic.knowledge import (
     find_common_order,
     keep_order,
@@ -86,9 +88,10 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         Treatment of times without a common step: raise an error, or use the rows as equidistant.
     static_columns : list of hashable, default=None
         Columns that are constant in each series. They have no lags and no parents, and may be parents of all variables.
-    scoring_method : str, default=None
+    scoring_method : str or structure score, default=None
         Name of a score, see the Notes of :class:`HillClimbSearch`. The default is BIC, in the form for discrete,
-        continuous or mixed data. Score objects are refused, since they are bound to a table without lags.
+        continuous or mixed data. Of objects, pgmx's discrete scores without a prior network, made from the columns of
+        the series, are accepted for their options: ``BDeu(series, equivalent_sample_size=5)``.
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0.
     gamma : float, default=1.0
@@ -251,7 +254,6 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             for name, constraint in HillClimbSearch._parameter_constraints.items()
             if name not in ("n_em_restarts", "interventions")
         },
-        "scoring_method": [str, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
         "lags": [Interval(Integral, 1, None, closed="left")],
         "instantaneous": ["boolean"],
@@ -282,7 +284,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         time_column: Hashable | None = None,
         irregular: Literal["error", "ignore"] = "error",
         static_columns: Sequence[Hashable] | None = None,
-        scoring_method: str | None = None,
+        scoring_method: str | BaseStructureScore | None = None,
         penalty: float = 1.0,
         gamma: float = 1.0,
         structure_prior: StructurePrior | None = None,
@@ -432,13 +434,13 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
 
     def _read_columns(self, series: LaggedSeries, weighted: bool) -> LaggedColumns:
         options = {name: getattr(self, name) for name in ("state_names", "missing", "n_jobs")}
-        name: Any = self.scoring_method  # score objects were refused before
-        return LaggedColumns.read(series, name, weighted=weighted, **options)
+        return LaggedColumns.read(series, self.scoring_method, weighted=weighted, **options)
 
     def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
         missing = "error" if self.missing == "drop" else self.missing  # incomplete rows are no targets
+        score: Any = self.scoring_method
         return resolve_scoring(
-            self._method,
+            self._method if score is None or isinstance(score, str) else bind_object(score, opened),
             opened,
             state_names=None,  # the columns have their states
             missing=missing,
@@ -521,6 +523,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
             search._start = self._start
             return search.learn(table, of_rows)
 
+        if isinstance(table, DiscreteTable) and not isinstance(self.scoring_method, str | None):
+            given["scoring_method"] = bind_object(self.scoring_method, table)
         search = learn(constraints)
         if self.lags == 1 and not columns.numbers:
             # pgmpy's slices have the same inner edges: those of both networks must not form a cycle
