@@ -202,6 +202,14 @@ class StreamLearner(BaseEstimator, ABC):
         tags.target_tags.required = True
         return tags
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, allowed in self._parameter_constraints.items():
+            value = getattr(self, name)
+            # True is an Integral for Python
+            if isinstance(value, bool | np.bool_) and "boolean" not in allowed and allowed != "no_validation":
+                raise ValueError(f"{name}={value!r} of {type(self).__name__} must be a number, not a boolean")
+
     # ---- chunks ----
 
     def _fit(self: Learner, X: Any, y: Any, classes: Any = None) -> Learner:

@@ -27,7 +27,10 @@ TILE, LANES = 16, 8
 def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
     """Return the pairs of a kernel and a variance, or a degree, sorted by kernel; ValueError for invalid ones."""
     names = [kernels] if isinstance(kernels, str) else list(kernels)
-    numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+    try:
+        numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"variances={variances!r:.60} must be finite and above 0") from None
     unknown = [name for name in names if name not in KERNELS]
     if unknown or not names:
         culprit = repr(unknown[0]) if unknown else "no kernel"

@@ -34,12 +34,12 @@ class GradrakerLearner(StreamLearner):
         "hops": "no_validation",
         "layers": "no_validation",
         "node_features": "no_validation",
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "separate_hops": ["boolean"],
         "unit_rows": ["boolean"],
-        "kernels": "no_validation",
+        "kernels": [str, "array-like"],
         "variances": "no_validation",
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, 1e300, closed="both")],
         "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -192,9 +192,6 @@ class GradrakerLearner(StreamLearner):
         """Return the number of kernels per view."""
         return len(list_kernels(self.kernels, self.variances))
 
-    def _list_widths(self) -> np.ndarray:
-        return np.atleast_1d(np.asarray(self.variances, dtype=np.float64))
-
     def _draw_seed(self) -> np.ndarray:
         if isinstance(self.random_state, np.random.RandomState):
             return np.array([self.random_state.randint(2**31)], dtype=np.uint64)
@@ -221,14 +218,13 @@ class GradrakerLearner(StreamLearner):
     def _check_learner_options(self) -> None:
         self._validate_params()
         check_step(self._get_step(), self.loss, self.penalty)
-        widths = self._list_widths()
-        if widths.ndim != 1 or not len(widths) or not np.all((widths > 0.0) & np.isfinite(widths)):
-            raise ValueError(f"variances={self.variances!r} must be finite and above 0")
         if "laplacian_l1" in {name for name, _ in list_kernels(self.kernels, self.variances)}:
             raise ValueError(f"kernels={self.kernels!r}: laplacian_l1 needs a fixed set of columns; give laplacian")
         hops = np.atleast_1d(np.asarray(self.hops))
         if not len(hops) or hops.dtype.kind not in "iu" or hops.min() < 1 or hops.max() > 255:
             raise ValueError(f"hops={self.hops!r} must be one or more integers from 1 to 255")
+        if self.layers is not None and not isinstance(self.layers, list | tuple):
+            raise ValueError(f"layers={self.layers!r:.60} must be a list of networkx graphs")
         for what, graph in [("graph", self.graph), *(("layers", layer) for layer in self.layers or ())]:
             if graph is not None and (not hasattr(graph, "adj") or graph.is_multigraph()):
                 raise ValueError(f"{what} must be networkx graphs without parallel edges, got {type(graph).__name__}")
@@ -286,12 +282,15 @@ class GradrakerLearner(StreamLearner):
     def _key_names(self, X: Any) -> tuple[KeyedRows, int]:
         sequence = hasattr(X, "__len__") and hasattr(X, "__iter__") and getattr(X, "shape", None) != ()
         if not sequence or isinstance(X, str | set | frozenset) or sparse.issparse(X):
-            raise ValueError(f"X={X!r:.60} must be a sequence of names of nodes, because graph is set")
+            raise ValueError(
+                f"X={X!r:.60} must be a sequence of names of nodes, because graph, layers or node_features is set"
+            )
         shape = getattr(X, "shape", (0,))
         if len(shape) > 1:
             if shape[1:] != (1,):
                 raise ValueError(
-                    f"X has the shape {shape}, but must be one column of names of nodes, because graph is set"
+                    f"X has the shape {shape}, but must be one column of names of nodes, because graph, layers or "
+                    "node_features is set"
                 )
             X = np.asarray(X)[:, 0]
         names = X.tolist() if hasattr(X, "tolist") else list(X)

@@ -25,10 +25,10 @@ class OnlineKernelLearner(StreamLearner):
     _parameter_constraints: dict[str, Any] = {
         "kernels": [str, "array-like"],
         "variances": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, 1e300, closed="both")],
     }
     _state_names = ("_supports", "_squares", "_coefficients", "_kernel_logs")
 

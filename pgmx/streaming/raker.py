@@ -33,13 +33,13 @@ class RakerLearner(StreamLearner):
     """Base of the four learners: coefficients (outputs, experts, kernels, 2 D padded) of random features."""
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "kernels": [str, "array-like"],
         "variances": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "orthogonal": ["boolean"],
         "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, 1e300, closed="both")],
         "random_state": ["random_state"],
     }
     _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")

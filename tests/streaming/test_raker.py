@@ -260,6 +260,16 @@ def test_refused_options():
         (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),
         (RakerRegressor, {"coverage": 1.0}, "coverage"),
         (RakerClassifier, {"loss": "square"}, "loss"),
+        (RakerRegressor, {"n_components": True}, "n_components=True .* not a boolean"),
+        (AdaRakerRegressor, {"penalty": True}, "penalty=True .* not a boolean"),
+        (AdaRakerClassifier, {"penalty": 1e308}, "penalty"),
+        (RakerRegressor, {"n_components": 10**30}, "n_components"),
+        (RakerRegressor, {"variances": {}}, "variances=.* above 0"),
+        (GradrakerRegressor, {"variances": {}}, "variances=.* above 0"),
+        (GradrakerRegressor, {"variances": (1.0, -1.0)}, "variances=.* above 0"),
+        (GradrakerRegressor, {"kernels": 3}, "kernels"),
+        (GradrakerRegressor, {"layers": True}, "layers=True must be a list"),
+        (GradrakerClassifier, {"node_features": {}}, "because graph, layers or node_features is set"),
     ]:
         with pytest.raises(ValueError, match=words):
             cls(**options).fit(X, y if "Regressor" in cls.__name__ else y > 0.3)
