@@ -233,6 +233,8 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
     """
     if isinstance(frame, Interventions):
         return frame
+    if not isinstance(frame, pd.DataFrame) and hasattr(frame, "to_pandas"):
+        frame = frame.to_pandas()
     if isinstance(frame, pd.DataFrame):
         columns = list(frame.columns)
         if len(set(columns)) < len(columns):
@@ -250,6 +252,12 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
                 raise ValueError(
                     f"interventions must hold booleans, but column(s) {join_names(wrong)} hold "
                     f"{frame[wrong[0]].dtype}: convert them with astype(bool)"
+                )
+            incomplete = [name for name in columns if frame[name].isna().any()]
+            if incomplete:
+                raise ValueError(
+                    f"interventions has missing values in column(s) {join_names(incomplete)}: write False if a "
+                    "variable was not set"
                 )
             cells = frame.to_numpy(dtype=bool)
     else:

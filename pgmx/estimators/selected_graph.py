@@ -302,6 +302,7 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, units = learner._read_orders(self.lags), None
+            choice: PathSolver
             choices: list[tuple[float, Any, SeriesPath, Panel, PathSolver]] = []
             with learner._on_threads(), run.limit_runs():
                 for order in orders:

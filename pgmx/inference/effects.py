@@ -82,8 +82,7 @@ def total_effects(model: LinearGaussianBayesianNetwork | FittedLearner) -> pd.Da
     level   0.0    0.0    0.0
     """
     network: Any = get_model(model)
-    cpds = getattr(network, "cpds", None)
-    if cpds is None or not all(hasattr(cpd, "beta") for cpd in cpds):
+    if not _is_linear_gaussian(network):
         raise TypeError(
             f"total_effects needs a LinearGaussianBayesianNetwork or a learner of one, got {type(network).__name__}. "
             "For other networks use marginals(model, do={...})"
@@ -141,7 +140,7 @@ def possible_effects(
     effects: Hashable | Sequence[Hashable] | None = None,
     *,
     data: Any = None,
-    covariance: pd.DataFrame | ArrayLike | None = None,
+    covariance: pd.DataFrame | ArrayLike | LinearGaussianBayesianNetwork | FittedLearner | None = None,
 ) -> PossibleEffects:
     r"""Return the total effects of a variable x that the graphs of an equivalence class allow (IDA).
 
@@ -166,9 +165,11 @@ def possible_effects(
     data : table, array, path, NumericTable or iterator of frames, optional
         Continuous data with a column for each variable of the graph, without missing values, see
         :func:`pgmx.data.open_numeric`. Rows in which variables were set belong to another distribution: leave them out.
-    covariance : DataFrame or array_like of shape (p, p), optional
-        A covariance or correlation matrix instead of `data`: a frame with the names of the variables, or an array in
-        the order of the nodes of the graph.
+    covariance : DataFrame or array_like of shape (p, p), LinearGaussianBayesianNetwork or fitted learner, optional
+        Instead of `data` a covariance or correlation matrix: a frame with the names of the variables, or an array in
+        the order of the nodes of the graph. A network, or a learner of one, has the covariance of its distribution; its
+        parameters come from rows without interventions if it learned with `interventions`. If both are omitted and
+        `graph` is a learner of a linear Gaussian network, it is that of its `model_`.
 
     Returns
     -------
@@ -197,7 +198,7 @@ def possible_effects(
     edges could form leads to it from x; pcalg estimates it then, unless the variable is a parent.
 
     Estimates from different sets of parents differ by sampling errors, even if the effect is the same. With the
-    covariance of a network that was fitted to a DAG of the class (pgmpy's ``to_joint_gaussian``) they agree.
+    covariance of a network that was fitted to a DAG of the class they agree.
 
     Cost: 2^k sets if the k neighbours of x are adjacent to each other, and k³ + k² m multiplications per set of k
     parents for m variables y.
@@ -237,6 +238,8 @@ def possible_effects(
         if len(set(targets)) < len(targets) or x in targets:
             raise ValueError(f"effects must be distinct variables other than the cause {cause!r}, got {effects!r}")
     used = [*{x: None} | dict.fromkeys(sorted(partial.parents[x] | partial.neighbours[x])) | dict.fromkeys(targets)]
+    if data is None and covariance is None and hasattr(type(graph), "model_") and _is_linear_gaussian(get_model(graph)):
+        covariance = graph
     correlation, deviations = _read_covariance(names, used, data, covariance)
     sets = list(_list_parents(partial, x))
     if not sets:
@@ -344,7 +347,11 @@ def _read_covariance(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the correlations and the standard deviations of some variables."""
     if (data is None) == (covariance is None):
-        raise ValueError("give either data or covariance")
+        raise ValueError(
+            "give either data or covariance; both may be omitted only for a learner of a linear Gaussian network"
+        )
+    if hasattr(type(covariance), "model_") or hasattr(covariance, "cpds"):
+        covariance = _find_covariance(covariance)
     if covariance is None:
         table = open_numeric(data)
         order, matrix = table.names, sum_moments(table).covariance
@@ -370,6 +377,27 @@ def _read_covariance(
     if not (np.abs(correlation) <= 1.0 + 1e-8).all() or not np.allclose(correlation, correlation.T, rtol=0, atol=1e-8):
         raise ValueError("covariance must be symmetric, finite and positive semidefinite")
     return correlation, deviations
+
+
+def _is_linear_gaussian(network: Any) -> bool:
+    cpds = getattr(network, "cpds", None)
+    return cpds is not None and all(hasattr(cpd, "beta") for cpd in cpds)
+
+
+def _find_covariance(model: Any) -> pd.DataFrame:
+    """Return the covariance of a linear Gaussian network, or of that of a learner."""
+    network: Any = get_model(model)
+    if not _is_linear_gaussian(network):
+        raise TypeError(f"covariance must be of a linear Gaussian network, got {type(network).__name__}")
+    names = list(network.nodes())
+    slopes, variances = np.zeros((len(names), len(names))), np.zeros(len(names))
+    for one in read_regressions(network, names, least=0.0):
+        slopes[list(one.parents), one.variable] = one.beta[1:]
+        variances[one.variable] = one.std**2
+    spread = np.linalg.inv(np.eye(len(names)) - slopes)
+    matrix = spread.T @ (variances[:, None] * spread)
+    index = _make_index(names)
+    return pd.DataFrame((matrix + matrix.T) / 2, index=index, columns=index)
 
 
 def _regress(correlation: np.ndarray, parents: Sequence[int], targets: Sequence[int]) -> np.ndarray | None:

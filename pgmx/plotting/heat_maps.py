@@ -132,8 +132,8 @@ def _draw_maps(panels: list[Maps], names: list[str], values: np.ndarray, limit: 
     has_bar = any(panel.label for panel in panels)
     if figure is None:
         room = 0.3 + 0.075 * max(map(len, names)) if len(names) <= _MOST_LABELS else 0.3  # for names
-        bar = 1.3 if has_bar else 0.3
-        figure = make_figure(side * n_columns + bar + room, (side + 0.35) * n_rows + 0.25 + room)
+        at_right = 1.3 if has_bar else 0.3
+        figure = make_figure(side * n_columns + at_right + room, (side + 0.35) * n_rows + 0.25 + room)
     is_signed = bool((np.nan_to_num(values) < 0).any())
     shades = _make_colours(is_signed)
     has_directions = any(panel.has_directions for panel in panels)
@@ -226,7 +226,7 @@ def _read_table(table: DataFrame, learner: Any) -> Maps:
     graph = None if learner is None else learner.graph_
     known = {node for pair in strengths for node in pair}
     nodes = list(known) if graph is None else list(graph.nodes())
-    names: list[Hashable] = list(dict.fromkeys(node[0] if has_lags else node for node in nodes))  # type: ignore[index]
+    names: list[Hashable] = list(dict.fromkeys(node[0] if has_lags else node for node in nodes))
     if graph is None:
         names.sort(key=lambda name: list(map(str, (*table["from"], *table["to"]))).index(str(name)))
     place = {name: v for v, name in enumerate(names)}

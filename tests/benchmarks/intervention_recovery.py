@@ -6,8 +6,10 @@ learned PDAG from the true DAG, so that an edge without a direction counts 1.
 """
 
 import argparse
+import json
 import statistics
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,8 +62,10 @@ def main():
     parser.add_argument("--networks", nargs="+", default=["asia", "sachs", "alarm"])
     parser.add_argument("--rows", nargs="+", type=int, default=[100, 1000, 10000])
     parser.add_argument("--problems", type=int, default=10)
+    parser.add_argument("--out", type=Path, help="add the curves to this file of records")
     parser.add_argument("--method", choices=["hill-climb", "ges"], default="hill-climb")
     arguments = parser.parse_args()
+    curves = []
     make = {"hill-climb": HillClimbSearch, "ges": GreedyEquivalenceSearch}[arguments.method]
     print(
         "| network | targets | rows | taken as | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | time ratio |"
@@ -84,10 +88,21 @@ def main():
                             ratios.append(longer / seconds)
                     known.append(statistics.mean(own for own, _ in distances))
                     plain.append(statistics.mean(other for _, other in distances))
-                start = f"| {name} | {'single' if size == 1 else 'double'} | {n_rows:,} | "
+                target = "single" if size == 1 else "double"
+                start = f"| {name} | {target} | {n_rows:,} | "
                 print(start + "interventions | " + " | ".join(f"{value:.1f}" for value in known), end=" | ")
                 print(f"{statistics.median(ratios):.2f} |")
+                for taken_as, means in (("interventions", known), ("observations", plain)):
+                    curves.append(
+                        {"network": name, "targets": target, "n_rows": n_rows, "taken_as": taken_as, "shd": means}
+                    )
                 print(start + "observations | " + " | ".join(f"{value:.1f}" for value in plain) + " | |", flush=True)
+    if arguments.out is not None:
+        keys = ("network", "targets", "n_rows", "taken_as")
+        stored = json.loads(arguments.out.read_text())["curves"] if arguments.out.exists() else []
+        measured = {tuple(curve[key] for key in keys) for curve in curves}
+        kept = [curve for curve in stored if tuple(curve[key] for key in keys) not in measured]
+        arguments.out.write_text(json.dumps({"shares": SHARES, "curves": kept + curves}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

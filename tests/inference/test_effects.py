@@ -10,7 +10,7 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 
 from oracles import equivalence as oracle
-from pgmx.estimators import GreedyEquivalenceSearch
+from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch
 from pgmx.graphs.equivalence import cpdag
 from pgmx.inference import possible_effects, total_effects
 from pgmx.models import LinearGaussianBayesianNetwork, to_dag, to_pdag
@@ -117,6 +117,23 @@ def test_effects_from_rows_are_regressions(rng):
     learner = GreedyEquivalenceSearch(scoring_method="bic-g").fit(data)
     whole = possible_effects(learner, "b", data=data.assign(e=1.0))
     assert list(whole.effects.columns) == ["a", "c", "d"]
+
+
+def test_the_covariance_of_a_network(rng):
+    """Effects in the network of a learner are the same for all sets of parents that agree."""
+    network = draw_network(rng, list("abcd"), [(1, 0), (0, 2), (1, 2), (2, 3)])
+    order, matrix = list(nx.topological_sort(network)), network.to_joint_gaussian()[1]
+    expected = possible_effects(network, "a", covariance=pd.DataFrame(matrix, order, order))
+    found = possible_effects(network, "a", covariance=network)
+    np.testing.assert_allclose(found.effects, expected.effects, atol=1e-6)  # pgmpy rounds the covariance
+    np.testing.assert_allclose(found.unique_effect, total_effects(network).loc["a", list("bcd")], atol=1e-12)
+    rows = pd.DataFrame(rng.normal(size=(100, 4)) @ np.linalg.cholesky(matrix).T, columns=order)
+    learner = GreedyEquivalenceSearch(scoring_method="bic-g").fit(rows)
+    pd.testing.assert_frame_equal(
+        possible_effects(learner, "a").effects, possible_effects(learner, "a", covariance=learner.model_).effects
+    )
+    with pytest.raises(TypeError, match="of a linear Gaussian network, got"):
+        possible_effects(learner, "a", covariance=HillClimbSearch().fit((rows > 0).astype("category")))
 
 
 def test_a_path_that_cannot_be_directed_has_no_effect(rng):

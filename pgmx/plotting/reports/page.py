@@ -357,8 +357,10 @@ def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
     if hasattr(graph, "summary_graph") and has_numbers:
         is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
         return render_svg(plot_summary_graph(graph).figure) if is_small else ""
-    if not n_edges or n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):
+    if not n_edges or n_nodes > MOST_NODES or n_edges > MOST_EDGES:
         return ""
+    if n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):
+        return render_svg(plot_graph(graph, layout="communities").figure)
     weights = [value for *_, value in graph.edges(data="weight")]
     has_weights = all(isinstance(value, float) and value - value == 0 for value in weights)
     return render_svg(plot_graph(graph, strengths="weight" if has_weights else None).figure)

@@ -2,8 +2,9 @@
 
 This is the score of Cooper and Yoo (1999) for perfect interventions, in which the parents of a variable that is set do
 not act. The rows that remain are the same for all families of a variable. The kernels mask local discrete rows without
-weights, and leave local continuous rows out of the moments of all rows. For other data and for BGe, a score is bound to
-each set of rows. A parameter costs as much as for all rows, as in the BIC of Hauser and Buehlmann (2012).
+weights, and leave local continuous rows out of the moments of all rows. Sums of mixed rows are differences of sums. For
+other data and for BGe, a score is bound to each set of rows. A parameter costs as much as for all rows, as in the BIC
+of Hauser and Buehlmann (2012).
 
 References: G. F. Cooper and C. Yoo (1999), Causal discovery from a mixture of experimental and observational data, UAI.
 A. Hauser and P. Buehlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
@@ -177,30 +178,37 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
     if isinstance(scoring.score, BGe) or not type(scoring.score).is_compiled():
         return None
     masks, group_of = interventions.row_groups
-    set_of_row = interventions.set_of_row
-    chosen = np.flatnonzero(np.asarray(interventions.targets.any(axis=1))[set_of_row])
-    total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
-    weights = None if scoring.weights is None else np.asarray(scoring.weights, dtype=np.float64)[chosen]
-    rows = (np.asarray(scoring.rows, dtype=np.float64)[chosen] - scoring.moments.mean) / scale
-    roots = np.ones(len(chosen)) if weights is None else np.sqrt(weights)
-    rows *= roots[:, None]
-    members, n_kept, means, scales = [], [], [], []
-    for mask in masks:
-        left = np.flatnonzero(~mask[set_of_row[chosen]])
-        own = rows[left]
-        n = total - float((roots[left] ** 2).sum())
-        mean = -(roots[left] @ own) / n if n > 0 else np.zeros(own.shape[1])
-        variance = (total - np.einsum("ij,ij->j", own, own)) / max(n, 1.0) - mean**2
-        if n < 2 or not variance.min() > LEAST_VARIANCE:
-            return None
-        members.append(left)
-        n_kept.append(n)
-        means.append(mean)
-        scales.append(np.sqrt(variance))
-    if not members:
+    if not len(masks):
         return None
-    ends = np.cumsum([0, *map(len, members)])
-    return LeftOut(group_of, rows, np.concatenate(members), ends, np.array(n_kept), np.array(means), np.array(scales))
+    sets = np.flatnonzero(interventions.targets.any(axis=1))
+    order = np.argsort(interventions.set_of_row, kind="stable")
+    counts = np.bincount(interventions.set_of_row, minlength=len(interventions.targets))
+    chosen = order[np.repeat(interventions.targets.any(axis=1), counts)]  # by set
+    starts = np.concatenate([[0], np.cumsum(counts[sets])])
+    total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
+    columns = np.asarray(scoring.rows, dtype=np.float64).T.take(chosen, axis=1)
+    columns -= scoring.moments.mean[:, None]
+    columns /= scale[:, None]
+    sums, weight_of_set = np.add.reduceat(columns, starts[:-1], axis=1), counts[sets].astype(np.float64)
+    if scoring.weights is not None:
+        weights = np.asarray(scoring.weights, dtype=np.float64)[chosen]
+        weight_of_set = np.add.reduceat(weights, starts[:-1])
+        sums = np.add.reduceat(columns * weights, starts[:-1], axis=1)
+        columns *= np.sqrt(weights)
+    is_left = (~masks[:, sets]).astype(np.float64)
+    n_kept = total - is_left @ weight_of_set
+    if n_kept.min() < 2:
+        return None
+    means = -(is_left @ sums.T) / n_kept[:, None]
+    squares = np.add.reduceat(np.square(columns), starts[:-1], axis=1)
+    variances = (total - is_left @ squares.T) / n_kept[:, None] - np.square(means)
+    if not variances.min() > LEAST_VARIANCE:
+        return None
+    members = [np.arange(starts[k], starts[k + 1]) for k in range(len(sets))]
+    of_groups = [np.concatenate([members[k] for k in np.flatnonzero(left)]) for left in is_left]
+    ends = np.cumsum([0, *map(len, of_groups)])
+    rows = np.ascontiguousarray(columns.T)
+    return LeftOut(group_of, rows, np.concatenate(of_groups), ends, n_kept, means, np.sqrt(variances))
 
 
 class MaskedGaussianScoring(_Intervened, GaussianScoring):  # type: ignore[misc]  # as MaskedScoring

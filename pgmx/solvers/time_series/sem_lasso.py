@@ -190,7 +190,8 @@ def _step(
     objective: float,
 ) -> tuple[LossPoint, float] | None:
     """Return a point with a smaller objective in the orthant of the current signs, or None."""
-    entries = targets, sources = np.nonzero((point.matrix != 0) | (subgradient != 0))
+    targets, sources = np.nonzero((point.matrix != 0) | (subgradient != 0))
+    entries = targets, sources
     multiply, diagonal = loss.make_hessian(point, slopes, entries)
     before, slope = point.matrix[entries], subgradient[entries]
     signs = np.where(before != 0, np.sign(before), -np.sign(slope))

@@ -6,6 +6,7 @@ import pytest
 from pgmx.data.draws import make_fractions
 from pgmx.datasets import switching_series
 from pgmx.estimators import BlockBootstrap, SparseTensorSEM, TensorSEM
+from pgmx.estimators.time_series.equations.resampler import EquationsResampler
 
 COEF = np.roll(np.diag([0.5, 0.4, 0.6, 0.3]), 1, axis=1)
 
@@ -41,6 +42,17 @@ def test_one_resample_by_hand():
     chosen = np.floor(make_fractions(5, 0, 0, 24) * 4).astype(int).reshape(6, 4)
     drawn = np.concatenate([blocks[m, chosen[m]].reshape(200, 4) for m in range(6)])
     np.testing.assert_allclose(boot.coef_mean_[0], learner.fit(drawn).coef_, atol=1e-5)
+
+
+def test_a_resample_leaves_the_learner_as_it_is():
+    """Threads share it."""
+    rows = make_rows()
+    learner = TensorSEM(exogenous="blind", window=200).fit(rows)
+    resampler, arrays = EquationsResampler.from_panel(learner, learner._open(rows), 20)
+    before = set(vars(resampler.learner))
+    first = resampler.solve(arrays, 0, 3)[1]
+    assert set(vars(resampler.learner)) == before
+    np.testing.assert_array_equal(resampler.solve(arrays, 0, 3)[1], first)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Resamples of windows: blocks of rows are drawn within each window, by their second moments."""
 
+from copy import copy
 from dataclasses import dataclass
 from math import e
 from typing import Any, Self
@@ -55,4 +56,5 @@ class EquationsResampler:
         n_rows = np.bincount(windows, arrays.sizes[drawn])
         moments = np.stack([arrays.products[drawn[windows == m]].sum(axis=0) for m in range(len(n_rows))])
         data = SecondMoments(moments / n_rows[:, None, None], n_rows, np.full((len(n_rows), moments.shape[1]), np.nan))
-        return self.learner._relearn(data, self.start, self.allowed)
+        # threads share the learner, and learning sets its attributes
+        return copy(self.learner)._relearn(data, self.start, self.allowed)

@@ -111,7 +111,8 @@ class EquationsPathSolver(PathSolver):
         self._problem: SparseProblem = make(data)
         self.lam_max = self._problem.lam_max
         self._folds = [] if self._is_ebic else self._divide(data, panel.names, n_folds, make)
-        self._best, self._chosen = inf, None
+        self._best = inf
+        self._chosen: np.ndarray | None = None
         self._solutions = [_Solution(one) for one in (self._problem, *(train for train, _ in self._folds))]
 
     @staticmethod
@@ -160,6 +161,7 @@ class EquationsPathSolver(PathSolver):
         for solution, (train, held_out) in zip(self._solutions[1:], self._folds, strict=True):
             solution.advance(lam, self._refits)
             matrix = solution.refitted if self._refits else solution.matrix
+            assert matrix is not None
             rows = evaluate(train.data, np.eye(len(matrix)) - matrix).rows
             total -= float(held_out.n_rows.sum()) * measure_fit(held_out, rows)
             count += float(held_out.n_rows.sum())

@@ -254,7 +254,7 @@ class SparseTensorSEM(WindowsLearner):
         return data.rescale(self._scales), partial(self._make_problem, allowed=allowed)
 
     def _make_problem(self, data: SecondMoments, allowed: np.ndarray | None) -> SparseProblem:
-        options = {"adaptive": self.adaptive, "tol": self.tol, "max_iter": self.max_iter}
+        options: dict[str, Any] = {"adaptive": self.adaptive, "tol": self.tol, "max_iter": self.max_iter}
         return SparseProblem.from_moments(data, required=self._required, allowed=allowed, **options)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
