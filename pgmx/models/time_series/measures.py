@@ -206,8 +206,7 @@ def make_lagged_strength_table(
 
     `shares` are the shares of graphs with the edge ``[lag, target, source]``. With `undirected`, edges at lag 0 have
     the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction: ``direction`` is
-    its share among the graphs that join the two variables. With `feedback` a graph can have both directions, and each
-    direction has a row.
+    its share among the graphs that join the two variables. With `feedback` each direction has a row.
     """
     either = shares.copy()
     if not undirected and not feedback:
