@@ -234,7 +234,7 @@ def _read_events(events: Any, columns: Sequence[Hashable]) -> tuple[list, list[n
                 f"column {name!r} has {is_missing.sum()} missing values, the first in row {is_missing.argmax()}: drop "
                 "these events"
             )
-    times = events[names[2]]
+    times: Any = events[names[2]]
     return (
         names,
         [_read_numbers(events[name], name) for name in names[:2]],
@@ -242,7 +242,7 @@ def _read_events(events: Any, columns: Sequence[Hashable]) -> tuple[list, list[n
     )
 
 
-def _read_numbers(column: pd.Series, name: Hashable, what: str = "") -> np.ndarray:
+def _read_numbers(column: Any, name: Hashable, what: str = "") -> np.ndarray:
     """Return a column as floats; raise if it is not numeric, or a value is infinite."""
     if column.dtype.kind not in "iuf":
         hint = ": convert it with pandas.to_datetime" if what else ""

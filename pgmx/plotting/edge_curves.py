@@ -65,7 +65,11 @@ def plot_roc(curves: Any, ax: Axes | None = None, *, kind: str = "roc") -> Axes:
             x, y, area = curve.false_positive_rate, curve.true_positive_rate, curve.area
         else:
             x, y, area = curve.true_positive_rate, curve.precision, curve.average_precision
-        style = {"color": COLOURS[at % len(COLOURS)], "linewidth": 1.8, "label": f"{label}: {area:.3f}".lstrip(": ")}
+        style: dict[str, Any] = {
+            "color": COLOURS[at % len(COLOURS)],
+            "linewidth": 1.8,
+            "label": f"{label}: {area:.3f}".lstrip(": "),
+        }
         if kind == "roc":
             ax.plot(x, y, **style)
         else:

@@ -1,22 +1,25 @@
 """Structural vector autoregressions: speed in the source's set-up, size, and the tables and figures of the source.
 
-``python tests/benchmarks/svarm.py speed|size|eier|curves|densities|means|directions`` prints one table each; CPU
-seconds with one thread of BLAS. TIME_SERIES.md holds the figures.
+``python tests/benchmarks/svarm.py TABLE`` prints a table: speed, size, eier, curves, densities, means, directions,
+objectives, tests, tracker or tracker_costs. CPU seconds with one thread of BLAS. TIME_SERIES.md holds the figures.
 """
 
 import argparse
+import pickle
 import resource
 import sys
 from pathlib import Path
 from time import process_time
 
 import numpy as np
+from sklearn.linear_model import QuantileRegressor
+from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracles.svarm import ThesisADMM
 from pgmx.datasets import kernel_responses, structural_series
-from pgmx.estimators import KernelSVARM, LinearSVARM
+from pgmx.estimators import KernelSVARM, LinearSVARM, SVARMTracker
 from pgmx.metrics import edge_curve
 from pgmx.solvers.time_series.group_lasso import GroupLassoProblem, SharedADMM, solve_path
 from pgmx.solvers.time_series.kernel_blocks import build_blocks, make_kernel
@@ -164,26 +167,31 @@ def eier(seeds=4):
     print(f"| poly2, 10 dB, matrices centred | {' | '.join(cells)} |", flush=True)
 
 
+LEARNERS = {
+    "KernelSVARM": KernelSVARM(),
+    "KernelSVARM, linear and poly2": KernelSVARM(kernels=("linear", "poly2")),
+    "LinearSVARM": LinearSVARM(),
+    "least squares, |t|": None,
+}
+
+
+def measure_area(learner, function, n_rows, seeds=5):
+    """Return the mean area under the receiver operating characteristic of lagged edges, N = 10."""
+    areas = []
+    for seed in range(seeds):
+        series, coef = structural_series(10, n_rows, function=function, random_state=seed)
+        strengths = measure_t(series) if learner is None else learner.fit(series).strengths_[1]
+        areas.append(edge_curve(strengths, coef[1]).area)
+    return np.mean(areas)
+
+
 def curves(seeds=5):
     """Print areas under the receiver operating characteristic of lagged edges, N = 10."""
-    learners = {
-        "KernelSVARM": KernelSVARM(),
-        "KernelSVARM, linear and poly2": KernelSVARM(kernels=("linear", "poly2")),
-        "LinearSVARM": LinearSVARM(),
-        "least squares, |t|": None,
-    }
     cases = [("even", 200), ("even", 800), ("odd", 200), ("linear", 200)]
     print("| learner | " + " | ".join(f"{function}, T = {rows}" for function, rows in cases) + " |")
     print("|---|" + "---|" * len(cases))
-    for name, learner in learners.items():
-        cells = []
-        for function, n_rows in cases:
-            areas = []
-            for seed in range(seeds):
-                series, coef = structural_series(10, n_rows, function=function, random_state=seed)
-                strengths = measure_t(series) if learner is None else learner.fit(series).strengths_[1]
-                areas.append(edge_curve(strengths, coef[1]).area)
-            cells.append(f"{np.mean(areas):.3f}")
+    for name, learner in LEARNERS.items():
+        cells = [f"{measure_area(learner, function, n_rows, seeds):.3f}" for function, n_rows in cases]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
@@ -196,23 +204,28 @@ def measure_t(series):
     return np.abs(coef[:-1] / spread).T
 
 
+def measure_density(kernel, share, seeds=4):
+    """Return wrong pairs in per cent and areas, [linear or the kernel, measure]: N = 20, T/N = 10, 10 dB."""
+    values = []
+    for seed in range(seeds):
+        draw = kernel_responses(20, 200, kernel=kernel, edge_probability=share, random_state=seed)
+        for used in ("linear", kernel):
+            problem, blocks = pose(draw.inputs, 0, used, draw.responses)
+            paths = solve_path(problem, problem.lam_max * np.array(RATIOS), tol=1e-4, max_iter=100_000)
+            strengths = np.zeros((len(RATIOS), 20, 20))
+            for k, estimates in enumerate(paths):
+                strengths[k][:, blocks.sources] = problem.measure_blocks(estimates.coefficients)
+            error = min(compute_error(one, draw.truth) for one in strengths)
+            area = max(edge_curve(one, draw.truth).area for one in strengths)
+            values.append((error, area))
+    return np.array(values).reshape(seeds, 2, 2).mean(axis=0)
+
+
 def densities(seeds=4):
-    """Print errors and areas of linear functions / kernels by the density of the graph: N = 20, T/N = 10, 10 dB."""
+    """Print errors and areas of linear functions / kernels by the density of the graph."""
     print("| kernel, edge probability | wrong pairs, % | area |\n|---|---|---|")
     for kernel, share in [("poly2", 0.1), ("poly2", 0.3), ("poly2", 0.5), ("gaussian", 0.3)]:
-        values = []
-        for seed in range(seeds):
-            draw = kernel_responses(20, 200, kernel=kernel, edge_probability=share, random_state=seed)
-            for used in ("linear", kernel):
-                problem, blocks = pose(draw.inputs, 0, used, draw.responses)
-                paths = solve_path(problem, problem.lam_max * np.array(RATIOS), tol=1e-4, max_iter=100_000)
-                strengths = np.zeros((len(RATIOS), 20, 20))
-                for k, estimates in enumerate(paths):
-                    strengths[k][:, blocks.sources] = problem.measure_blocks(estimates.coefficients)
-                error = min(compute_error(one, draw.truth) for one in strengths)
-                area = max(edge_curve(one, draw.truth).area for one in strengths)
-                values.append((error, area))
-        shown = np.array(values).reshape(seeds, 2, 2).mean(axis=0)
+        shown = measure_density(kernel, share, seeds)
         print(f"| {kernel}, {share} | {shown[0, 0]:.1f} / {shown[1, 0]:.2f} | {shown[0, 1]:.3f} / {shown[1, 1]:.3f} |")
 
 
@@ -278,8 +291,145 @@ def directions(seeds=20):
         print(f"{function}: {right / edges:.3f} of {edges} directions right")
 
 
+def time_call(call, repeats=3):
+    """Return the median CPU seconds of a call."""
+    seconds = []
+    for _ in range(repeats):
+        began = process_time()
+        call()
+        seconds.append(process_time() - began)
+    return float(np.median(seconds))
+
+
+def objectives(seed=0):
+    """Print CPU seconds of losses and penalties, over those of the squared loss with the lasso, and of peers."""
+    print("| learner | N, T | loss, penalty | CPU s | over the squared lasso |\n|---|---|---|---|---|")
+    for cls, function, n, n_rows in ((LinearSVARM, "linear", 20, 200), (KernelSVARM, "even", 20, 200)):
+        series = structural_series(n, n_rows, function=function, edge_probability=0.1, random_state=seed).series
+        base = None
+        for loss in ("squared", "absolute", "epsilon_insensitive"):
+            for penalty in ("lasso", "ridge"):
+                learner = cls(loss=loss, penalty=penalty, tol=1e-6 if loss == "squared" else 1e-4)
+                seconds = time_call(lambda learner=learner, series=series: learner.fit(series))
+                base = base or seconds
+                kind = f"{loss}, {penalty}"
+                print(f"| {cls.__name__} | {n}, {n_rows} | {kind} | {seconds:.3f} | {seconds / base:.1f} |", flush=True)
+        if cls is LinearSVARM:
+            z = (series - series.mean(axis=0)) / series.std(axis=0)
+            peers = {
+                "scikit-learn QuantileRegressor": QuantileRegressor(alpha=0.05, solver="highs"),
+                "scikit-learn SVR, linear": SVR(kernel="linear", C=0.05, tol=1e-4),
+            }
+            for name, peer in peers.items():
+                seconds = time_call(
+                    lambda peer=peer, z=z: [
+                        peer.fit(np.hstack([np.delete(z[1:], j, axis=1), z[:-1]]), z[1:, j]) for j in range(z.shape[1])
+                    ]
+                )
+                print(f"| {name} | {n}, {n_rows} | per target | {seconds:.3f} | {seconds / base:.1f} |", flush=True)
+
+
+def tests(seeds=20):
+    """Print the shares of accepted edges: N = 6, 20 segments of 40 rows, one true edge."""
+    print("| learner | true edge, level .1 | other edges, level .1 | other edges, level .01 |\n|---|---|---|---|")
+    for name, learner in (
+        ("LinearSVARM, lasso", LinearSVARM(instantaneous=False)),
+        ("LinearSVARM, ridge", LinearSVARM(instantaneous=False, penalty="ridge")),
+        ("KernelSVARM, poly2, lasso", KernelSVARM(instantaneous=False, kernels="poly2")),
+        ("KernelSVARM, poly2, ridge", KernelSVARM(instantaneous=False, kernels="poly2", penalty="ridge")),
+    ):
+        found, null = [], []
+        for seed in range(seeds):
+            rows = np.random.default_rng(seed).standard_normal((801, 6))
+            source = rows[:-1, 0] if "Linear" in name else rows[:-1, 0] ** 2
+            rows[1:, 1] += 0.25 * source
+            p_values = learner.test_edges(rows).p_values[1].ravel()
+            found.append(p_values[6] < 0.1)
+            null += np.delete(p_values, 6).tolist()
+        shares = [np.mean(found), np.mean(np.array(null) < 0.1), np.mean(np.array(null) < 0.01)]
+        print(f"| {name} | " + " | ".join(f"{share:.3f}" for share in shares) + " |", flush=True)
+
+
+def draw_changes(share, seed, n=10, n_rows=1000, n_draws=3):
+    """Return rows of a VAR(1) whose coefficients are redrawn every `n_rows` rows, and the coefficients."""
+    rng = np.random.default_rng(seed)
+    coefs, rows, y = [], [], np.zeros(n)
+    for _ in range(n_draws):
+        coef, radius = np.zeros((n, n)), 0.0
+        while radius < 1e-3:  # graphs without a cycle have the radius 0
+            coef = rng.normal(size=(n, n)) * (rng.random((n, n)) < share)
+            radius = np.abs(np.linalg.eigvals(coef)).max()
+        coefs.append(coef * 0.8 / radius)
+        for _ in range(n_rows):
+            y = coefs[-1] @ y + rng.standard_normal(n)
+            rows.append(y)
+    return np.array(rows), coefs
+
+
+def tracker(seeds=20):
+    """Print errors of coefficients after changes over those of LinearSVARM on the last 200 rows, medians."""
+    ages = (200, 300, 400, 600, 1000)
+    print("| share of edges | tracker | " + " | ".join(f"{age} rows" for age in ages) + " | restarts, largest delay |")
+    print("|---|---|" + "---|" * (len(ages) + 1))
+    trackers = {
+        "default": {},
+        "forgetting=.99": {"forgetting": 0.99},
+        "without restarts": {"detect": False},
+        "without restarts, .99": {"detect": False, "forgetting": 0.99},
+        "ridge": {"penalty": "ridge", "lam": 1.0},
+    }
+    for share in (0.1, 0.3, 1.0):
+        ratios, restarts = {name: [] for name in trackers}, {name: [] for name in trackers}
+        for seed in range(seeds):
+            rows, coefs = draw_changes(share, seed)
+            running = {name: SVARMTracker(instantaneous=False, **options) for name, options in trackers.items()}
+            seen = 0
+            for age, place in [(age, place) for place in (1, 2) for age in ages]:
+                end = 1000 * place + age
+                batch = LinearSVARM(instantaneous=False).fit(rows[end - 200 : end])
+                base = np.linalg.norm(batch.coef_[1] - coefs[place])
+                for name, one in running.items():
+                    one.partial_fit(rows[seen:end])
+                    ratios[name].append(np.linalg.norm(one.coef_[1] - coefs[place]) / base)
+                seen = end
+            for name, one in running.items():
+                restarts[name].append(one.restarts_)
+        for name, values in ratios.items():
+            cells = np.median(np.array(values).reshape(seeds, 2, len(ages)), axis=(0, 1))
+            counts = [len(one) for one in restarts[name]]
+            late = max((abs(row - 1000 * round(row / 1000)) for one in restarts[name] for row in one), default=0)
+            shown = f"{sum(counts)} for {2 * seeds} changes, {late} rows" if sum(counts) else "-"
+            print(f"| {share} | {name} | " + " | ".join(f"{v:.2f}" for v in cells) + f" | {shown} |", flush=True)
+
+
+def tracker_costs(n=50, lags=2, n_rows=2000):
+    """Print CPU milliseconds per row and per result, and bytes of the state: N = 50, L = 2."""
+    rng = np.random.default_rng(0)
+    coef = np.where(rng.random((n, n)) < 0.06, rng.normal(size=(n, n)), 0.0)
+    coef *= 0.7 / np.abs(np.linalg.eigvals(coef)).max()
+    rows = rng.standard_normal((n_rows, n))
+    for t in range(1, n_rows):
+        rows[t] += coef @ rows[t - 1]
+    print("| kernels | instantaneous | rows per call | ms per row | ms per result | MB |\n|---|---|---|---|---|---|")
+    for kernels in ("linear", ("linear", "poly2"), "gaussian"):
+        for instantaneous, chunk in ((False, 1), (False, 100), (True, 1), (True, 100)):
+            one = SVARMTracker(lags=lags, kernels=kernels, instantaneous=instantaneous).partial_fit(rows[:400])
+            began = process_time()
+            for k in range(400, n_rows, chunk):
+                one.partial_fit(rows[k : k + chunk])
+            each = (process_time() - began) / (n_rows - 400) * 1e3
+            result = time_call(lambda one=one: (one.partial_fit(rows[:1]), one.strengths_)) * 1e3
+            size = len(pickle.dumps(one)) / 2**20
+            print(f"| {kernels} | {instantaneous} | {chunk} | {each:.3f} | {result:.0f} | {size:.1f} |", flush=True)
+    refit = time_call(lambda: LinearSVARM(lags=lags, instantaneous=False).fit(rows[-200:])) * 1e3
+    kernel = time_call(lambda: KernelSVARM(lags=lags, instantaneous=False).fit(rows[-200:]), 1) * 1e3
+    print(f"LinearSVARM of the last 200 rows: {refit:.0f} ms, KernelSVARM: {kernel:.0f} ms")
+
+
 if __name__ == "__main__":
+    choices = ["speed", "size", "eier", "curves", "densities", "means", "directions"]
+    choices += ["objectives", "tests", "tracker", "tracker_costs"]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["speed", "size", "eier", "curves", "densities", "means", "directions"])
+    parser.add_argument("table", choices=choices)
     with threadpool_limits(1):
         globals()[parser.parse_args().table]()

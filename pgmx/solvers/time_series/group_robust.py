@@ -120,9 +120,21 @@ def solve_robust(
 
 def find_lam_max(problem: GroupLassoProblem, basis: np.ndarray, epsilon: float) -> float:
     """Return the largest ‖Φ_b'θ‖ at the dual solution θ without columns: there is no edge at larger penalties."""
-    duals = np.array([solve_programme(row, basis[:, :0], basis, 1.0, epsilon).theta for row in problem.targets])
+    duals = np.array([_solve_null(row, basis, epsilon) for row in problem.targets])
     norms = problem.measure_blocks(duals @ problem.columns)
     return float(norms[problem.allowed].max(initial=0.0))
+
+
+def _solve_null(target: np.ndarray, basis: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return θ of a target without columns; with the constant alone it is the sign of the distance from a median."""
+    if basis.shape[1] == 1:
+        # the slope of the loss rises by 1 at each of these points, and is 0 in their middle
+        ends = np.sort(np.concatenate([target - epsilon, target + epsilon]))
+        residuals = target - 0.5 * (ends[len(target) - 1] + ends[len(target)])
+        theta = np.where(np.abs(residuals) > epsilon + 1e-12, np.sign(residuals), 0.0)
+        if not theta.sum():
+            return theta
+    return solve_programme(target, basis[:, :0], basis, 1.0, epsilon).theta
 
 
 class Programme(NamedTuple):
