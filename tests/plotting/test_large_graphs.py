@@ -179,6 +179,11 @@ def test_equal_sizes_change_nothing_but_the_note():
     assert [text.get_text() for text in sized.texts if text.get_gid() == "note"] == ["size: degree, 2 to 2"]
 
 
+def test_sizes_in_a_neighbourhood_are_those_in_the_whole_graph():
+    ax = plot_graph(nx.star_graph(5), around=1, radius=1, sizes="degree")
+    assert "size: degree, 1 to 5" in " ".join(text.get_text() for text in ax.texts)
+
+
 def test_targets_have_a_thick_border_and_a_legend():
     graph = nx.DiGraph([("dose", "level"), ("level", "response")])
     for targets in (["level"], "level", [[], ["level"]]):

@@ -140,10 +140,13 @@ def plot_graph(
     of_series = is_series_graph(drawn)
     set_names = {indexed.names[v] for v in find_nodes(targets, indexed.names, "targets", of_series=of_series)}
     middle_names = {indexed.names[v] for v in find_nodes(around, indexed.names, "around", of_series=of_series)}
+    whole = indexed
     indexed, other, chosen = _choose_nodes(indexed, other, middle_names, radius)
     names = indexed.names
     edges, left_out = _choose_edges(drawn, indexed, other, scales, max_edges)
-    shares, measured = (np.ones(len(names)), "") if sizes is None else read_sizes(sizes, names, indexed.pairs)
+    shares, measured = (
+        (np.ones(len(names)), "") if sizes is None else read_sizes(sizes, names, whole.names, whole.pairs)
+    )
     scene = Scene(
         names,
         [_label_lag(*name) if of_series else _shorten_label(name) for name in names],

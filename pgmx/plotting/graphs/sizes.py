@@ -20,13 +20,16 @@ _MEASURES = ("degree", "closeness")
 _ROWS = 256  # nodes whose distances to all others are computed at a time
 
 
-def read_sizes(sizes: Mapping | str, names: list, edges: Iterable[Edge]) -> tuple[np.ndarray, str]:
+def read_sizes(sizes: Mapping | str, names: list, every_name: list, edges: Iterable[Edge]) -> tuple[np.ndarray, str]:
     """Return the heights of the boxes as shares of the largest, and a note about what they show.
 
-    The area of a box is proportional to the value, with a lower limit that keeps labels readable.
+    The area of a box is proportional to the value, with a lower limit that keeps labels readable. Degree and closeness
+    are those in the graph on `every_name`, of which `names` are drawn.
     """
     if isinstance(sizes, str) and sizes in _MEASURES:
-        values = (count_neighbours if sizes == "degree" else measure_closeness)(len(names), edges)
+        place = {name: v for v, name in enumerate(every_name)}
+        values = (count_neighbours if sizes == "degree" else measure_closeness)(len(every_name), edges)
+        values = values[[place[name] for name in names]]
         what = sizes
     elif isinstance(sizes, Mapping):
         values, what = _read_values(sizes, names), "value"
