@@ -205,9 +205,8 @@ def make_lagged_strength_table(
     """Return one row (from, lag, to, strength, direction) for each edge of at least one graph, strongest first.
 
     `shares` are the shares of graphs with the edge ``[lag, target, source]``. With `undirected`, edges at lag 0 have
-    the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction: ``direction`` is
-    its share among the graphs that join the two variables. With `feedback` a graph can have both directions, and each
-    direction has a row.
+    the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction, or with `feedback`
+    one for each direction. ``direction`` is its share among the edges of the two variables.
     """
     either = shares.copy()
     if not undirected and not feedback:

@@ -62,7 +62,7 @@ class KernelSVARM(SVARMLearner):
         Block coordinate descent with working sets, or the alternating direction method of multipliers. For the squared
         loss with the lasso only.
     loss : {"squared", "absolute", "epsilon_insensitive"}, default="squared"
-        Loss of a residual r: r² / 2, |r|, or max(|r| − ε, 0). The latter two are robust against outliers.
+        Loss of a residual r: r² / 2, abs(r), or max(abs(r) − ε, 0). The latter two are robust against outliers.
     epsilon : float, default=0.1
         ε of the ε-insensitive loss, in standard deviations of each series, at least 0.
     penalty : {"lasso", "ridge"}, default="lasso"
