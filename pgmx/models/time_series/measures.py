@@ -204,9 +204,8 @@ def make_lagged_strength_table(
 ) -> pd.DataFrame:
     """Return one row (from, lag, to, strength, direction) for each edge of at least one graph, strongest first.
 
-    `shares` are the shares of graphs with the edge ``[lag, target, source]``. With `undirected`, edges at lag 0 have
-    the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction, or with `feedback`
-    one for each direction. ``direction`` is its share among the edges of the two variables.
+    `shares` has the share of graphs with the edge ``[lag, target, source]``. Pairs at lag 0 have one row, in their more
+    frequent direction; with `feedback`, one for each. ``direction`` is its share among the edges of the two variables.
     """
     either = shares.copy()
     if not undirected and not feedback:
