@@ -83,8 +83,8 @@ KERNELS = {
 }
 # What Cython adds to every kernel that takes arrays, 200 KB of each, once for all of them.
 SHARED = "pgmx._ext._shared"
-# Kernels compiled for size: they wait for messages of workers, or are Cython's own.
-SMALL = {"_shared", "_remote_conditionals", "_remote_families"}
+# Kernels compiled for size: they wait for messages of workers, are called once per fit, or are Cython's own.
+SMALL = {"_shared", "_collinear", "_edge_filter", "_edge_ids", "_remote_conditionals", "_remote_families"}
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 
 

@@ -22,7 +22,7 @@ HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
 
 # `--hypothesis-profile=thorough` tries more examples; those of tests with a number of their own: helpers/examples.py.
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=50)
-settings.register_profile("pgmx", derandomize=True, deadline=None, max_examples=10)
+settings.register_profile("pgmx", derandomize=True, deadline=None, max_examples=6)
 settings.load_profile("pgmx")
 
 

@@ -12,6 +12,8 @@ import pytest
 
 import pgmx
 
+pytestmark = pytest.mark.slow  # .ci/run reads the sources with its lint
+
 PACKAGE = Path(pgmx.__file__).parent
 ROOT = Path(__file__).parents[1]
 PUBLIC_PACKAGES = (
