@@ -66,6 +66,7 @@ def test_planted_links_are_not_followed(tmp_path):
     assert path.read_bytes() == b"new"
 
 
+@pytest.mark.slow
 def test_many_processes_write_one_file(tmp_path):
     path = tmp_path / "model.bin"
 

@@ -136,6 +136,7 @@ def test_the_penalty_is_chosen_along_a_path_and_the_path_drawn(rule, table, work
     assert edges(again) == edges(text)
 
 
+@pytest.mark.slow
 def test_the_end_of_a_path_is_told_in_words_of_the_command(table):
     options = ("--method", "glasso", "--select", "cv")
     text = done("learn", table, *options, "--max-time", 1e-9)

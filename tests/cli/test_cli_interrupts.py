@@ -84,6 +84,7 @@ def run_with_signal(number, status, *arguments):
     assert ended.value.code == status
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_signals_themselves(n_jobs, workdir):

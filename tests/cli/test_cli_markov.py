@@ -87,6 +87,7 @@ def test_options_reach_the_learner(weather):
     assert "before its first complete pass" in early.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["held-out", "ebic", "stars"])
 def test_the_penalty_is_chosen_along_a_path(rule, weather):
     text = done("learn", weather, "--method", "group-lasso", "--select", rule, "--lam-ratio", 0.01)

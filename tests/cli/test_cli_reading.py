@@ -96,6 +96,7 @@ def test_text_of_any_suffix_is_read_with_its_separator(numbers, tmp_path):
     assert cut(done("learn", other)) == cut(done("learn", plain))
 
 
+@pytest.mark.slow
 def test_layout_is_recognised_and_stated(numbers, tmp_path):
     plain, other = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
     other.parent.mkdir()

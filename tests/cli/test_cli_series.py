@@ -150,6 +150,7 @@ def test_systems_and_graphs_are_compared_but_not_scored(table):
         assert f"{model} is a model of time series" in refused("score", model, table)
 
 
+@pytest.mark.slow
 def test_runs_that_the_clock_ends_say_so(tmp_path):
     wide = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 300)))
     wide.columns = [f"x{v}" for v in wide]
@@ -186,6 +187,7 @@ def test_equations_are_learned_from_windows_with_known_inputs_or_without():
     assert "no such file" in refused(*options, "--exogenous-power", "none.csv")
 
 
+@pytest.mark.slow
 def test_large_graphs_are_drawn_as_heat_maps(workdir):
     wide = pd.DataFrame(np.random.default_rng(1).normal(size=(80, 32)), columns=[f"x{v}" for v in range(32)])
     wide.to_csv("wide.csv", index=False)

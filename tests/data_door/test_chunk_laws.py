@@ -162,6 +162,7 @@ def test_a_csv_file_for_any_chunk_size(tmp_path, rows, chunk_rows, missing):
     check_same(found, expected)
 
 
+@pytest.mark.slow
 @laws(30)
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=30), st.data())
 def test_the_carrier_of_the_chunks_does_not_matter(cells, data):

@@ -208,6 +208,7 @@ def test_iterators_of_floats_are_taken_whole(carry):
             take(iter([]))
 
 
+@pytest.mark.slow
 def test_a_temporary_file_goes_with_its_table(temporary_folder):
     table = encode(iter([FRAME, FRAME]))
     assert table.path.is_file() and table.path.is_relative_to(temporary_folder)

@@ -213,6 +213,7 @@ def test_errors(rows, change, options, message):
         discretize(rows.assign(**change), **options)
 
 
+@pytest.mark.slow
 def test_hartemink_refuses_a_huge_number_of_pairs(rows):
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 900)))
     with pytest.raises(ValueError, match="lower n_initial_bins"):

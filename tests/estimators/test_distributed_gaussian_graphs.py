@@ -41,6 +41,7 @@ def assert_same(learner, table, whole, weights=None):
         assert far.std == pytest.approx(near.std, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_climb_and_forest_from_parts_of_two_processes(client, rows):
     table = distribute(with_empty_part(cut(rows, 7)), client)
     assert_same(CLIMB, table, rows)

@@ -73,6 +73,7 @@ def test_figures_of_a_run_without_time_are_finite(make):
     fit_hard(make(lam_ratio=0.3, max_time=0), random_rows(300, 100, seed=1))
 
 
+@pytest.mark.slow
 @every_leaf
 def test_callback_that_stops(make):
     wide = random_rows(140, 60, seed=3)
@@ -159,6 +160,7 @@ def same(one, other):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize(
     "rows", [pytest.param(TALL, id="100 x 40"), pytest.param(WIDE, id="30 x 60", marks=pytest.mark.slow)]

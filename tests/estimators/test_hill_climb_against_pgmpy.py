@@ -75,6 +75,7 @@ def test_all_moves_under_k2(data_seed):
     assert ours == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_seed", range(6))
 def test_an_emptied_tabu_list_only_improves(data_seed):
     """The documented difference: where nothing but a barred move improves, pgmpy stops and pgmx continues."""

@@ -198,6 +198,7 @@ def test_two_rows():
 # ---- tables that are coded to a temporary file ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda: HillClimbSearch(), lambda: BootstrapStructure(n_resamples=2)])
 def test_a_pickle_outlives_the_coded_file(make, tmp_path):
     path = tmp_path / "rows.csv"

@@ -138,6 +138,7 @@ def test_other_seeds(asia):
     assert (fit(asia).arc_probability_ != fit(asia, random_state=1).arc_probability_).any(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_calls", [2, 5])
 def test_resumes_to_the_same_bits(chain_frame, tmp_path, n_calls):
     """Two calls stop in the warm-up, five after it."""

@@ -129,6 +129,7 @@ def test_annealing_without_draws_is_a_climb():
     assert one.history_["score"].tolist() == other.history_["score"].tolist()
 
 
+@pytest.mark.slow
 def test_draws_are_by_default_ten_thousand_a_variable():
     data = dependent_frame(0, 60, 2)
     one, other = SimulatedAnnealing().fit(data), SimulatedAnnealing(n_draws=20_000).fit(data)

@@ -30,6 +30,7 @@ def same(mine, other):
     np.testing.assert_array_equal(mine.history_["score"], other.history_["score"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["states", "floats", "mixed"])
 def test_a_run_that_was_killed_goes_on_to_the_same_graph(kind, tmp_path, monkeypatch):
     data, path = table_of(kind), tmp_path / "em.ckpt"

@@ -70,6 +70,7 @@ def test_each_step_is_that_of_rows_one_by_one(seed, share):
         fit = following
 
 
+@pytest.mark.slow
 def test_the_complete_graph_is_em_of_one_normal_distribution():
     rows = with_holes(float_frame(0, 60), 0, 0.25).to_numpy()
     numbers = IncompleteContinuousRows(rows)

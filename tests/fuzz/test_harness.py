@@ -128,6 +128,7 @@ def test_every_public_name_is_drawn():
         assert names - words - RESULTS == set(), package
 
 
+@pytest.mark.slow
 def test_a_case_depends_on_seed_and_number_alone():
     load_entries()
     plans = [[re.sub("0x[0-9a-f]+", "", draw_case(5, number).plan) for number in range(6)] for _ in range(2)]

@@ -346,6 +346,7 @@ def test_questions_forget_plans_beyond_their_memory(monkeypatch):
             assert engine.ask({}, [v]).tobytes() == free.ask({}, [v]).tobytes()
 
 
+@pytest.mark.slow
 def test_networks_whose_tables_cannot_be_numbered_have_no_plan():
     """A grid whose tables have more than 2^31 cells in every order: the search for an order ends without one."""
     side = 40

@@ -40,6 +40,7 @@ def test_the_sum_of_all_configurations(factors, cells):
     np.testing.assert_allclose(answer, enumerate_sum(factors), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_less_memory_gives_the_same_answer(n_jobs):
     grid = grid_network(9, 9, edge_scale=1.5, random_state=3)

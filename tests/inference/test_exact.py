@@ -121,6 +121,7 @@ def test_extreme_potentials_are_exact():
     assert inference.log_partition == -2000.0
 
 
+@pytest.mark.slow
 def test_grid_of_ten_by_ten(rng):
     """Rows are summed out one after the other by a transfer matrix in the check."""
     nodes = rng.normal(size=(10, 10, 2))

@@ -36,6 +36,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ask", "method"), [(ask, method) for ask, methods in QUESTIONS for method in methods])
 def test_names_and_states_are_reported(ask, method):
     model = make_network()

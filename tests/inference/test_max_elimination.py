@@ -46,6 +46,7 @@ def test_grids_against_transfer_matrices(field, memory):
     assert (answer.method, answer.exact, answer.bound) == ("exact", True, answer.log_value)
 
 
+@pytest.mark.slow
 def test_a_grid_whose_junction_tree_is_too_large():
     glass = make_spin_glass(22, 16, field=0.1, random_state=1)
     cost = estimate_cost(glass)

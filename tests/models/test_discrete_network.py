@@ -130,6 +130,7 @@ def _list_codes(frame):
     return np.stack([column.cat.codes for _, column in frame.items()], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_rows"), [("alarm", 4_500), ("andes", 6)])
 def test_rows_have_the_same_bits_in_any_table(name, n_rows):
     model = load_network(name)

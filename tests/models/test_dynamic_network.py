@@ -162,6 +162,7 @@ def test_simulated_forecasts_are_within_their_standard_errors(cards, monkeypatch
     assert distance.max() < 4.5 and 0.3 < np.sqrt((distance**2).mean()) < 1.7
 
 
+@pytest.mark.slow
 def test_large_networks_are_simulated(monkeypatch):
     rng = np.random.default_rng(0)
     model = draw_dynamic_network(rng, {f"x{k}": 3 for k in range(40)}, 1, most=3)

@@ -263,6 +263,7 @@ def test_wrong_parameters_are_refused(arguments, message):
 # ---- rows ----
 
 
+@pytest.mark.slow
 def test_simulated_rows_have_the_distribution():
     network = fitted()
     rows = network.simulate(20_000, random_state=3)

@@ -145,6 +145,7 @@ def multiply_unscaled(joint, name, vector):
     return joint * np.reshape(vector, shape)
 
 
+@pytest.mark.slow
 def test_rare_evidence_and_seeds(asia, monkeypatch):
     evidence = {"asia": "yes", "tub": "yes", "smoke": "no", "dysp": "no"}
     frame = asia.simulate(3000, evidence=evidence, seed=7)
@@ -160,6 +161,7 @@ def test_rare_evidence_and_seeds(asia, monkeypatch):
     pd.testing.assert_frame_equal(asia.simulate(3000, evidence=evidence, seed=7), frame)
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_draws_the_same_rows(asia):
     arguments = {"n_samples": 9000, "evidence": {"dysp": "yes", "either": "no"}, "seed": 5}
     frame = asia.simulate(**arguments)

@@ -114,6 +114,7 @@ def test_a_list_is_labelled_by_classes_numbered_where_they_are_equal():
         plot_history((first, SimpleNamespace()))
 
 
+@pytest.mark.slow
 def test_real_learners_fill_three_panels(tmp_path):
     from pgmx.datasets import preferential_attachment_network, sample_markov_network
     from pgmx.estimators import EdgeGrafting, GroupLassoMarkovNetwork

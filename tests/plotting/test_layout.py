@@ -39,6 +39,7 @@ def boxes_apart(centres, widths, gap=0.0):
     return True
 
 
+@pytest.mark.slow
 @examples(60)
 @given(mixed_graphs(), st.data())
 def test_boxes_never_overlap_and_routes_lead_from_end_to_end(graph, data):

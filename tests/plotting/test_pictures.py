@@ -215,6 +215,7 @@ def test_the_strongest_are_kept_whatever_their_sign():
     assert np.allclose(*lengths, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_out_where_nothing_tells_what_is_weak():
     assert count_lines(plot_graph(nx.complete_graph(12))) == 66
     arrows = nx.DiGraph(nx.complete_graph(12).edges())

@@ -100,6 +100,7 @@ def fit_and_compare(search, seed, path, expected):
     assert fit(search, seed, checkpoint=path, checkpoint_every=0) == expected
 
 
+@pytest.mark.slow
 def test_one_plane_file(tmp_path):
     """Each gets the table that it wrote, whoever wrote last."""
     path = tmp_path / "t.pgmx"

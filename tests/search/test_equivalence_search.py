@@ -111,6 +111,7 @@ def random_dag(rng, n, n_edges):
     return sorted({(int(order[a]), int(order[b])) for a, b in pairs if a != b})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_operators_of_many_variables(kind):
     """Sets of more than one word, against Python's sets; the rows are of a score that knows no graph."""

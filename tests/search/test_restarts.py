@@ -39,6 +39,7 @@ def test_legal_and_never_lower(seed, n, knowledge, n_moves):
     same(search_with(restarted, asked.problem(), seed=seed, n_moves=n_moves), result)
 
 
+@pytest.mark.slow
 def test_many_restarts_find_the_best_of_all_graphs():
     for seed in range(10):
         asked = random_problem(seed, 4)

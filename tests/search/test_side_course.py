@@ -57,6 +57,7 @@ def test_the_same_for_any_number_of_threads(options, n_jobs):
         check_same(learn(table, random_state=seed, n_jobs=n_jobs, **options), alone)
 
 
+@pytest.mark.slow
 def test_limits_cut_where_they_would():
     table = random_dag_table(3, 9)
     whole = learn(table)

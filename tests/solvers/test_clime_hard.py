@@ -20,6 +20,7 @@ def sizes(estimates):
     return np.array([abs(found).sum(axis=0) for found in estimates.coefficients])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_diabetes, pytest.param(load_breast_cancer, marks=pytest.mark.slow)])
 def test_ill_conditioned_data_end_near_the_path(load):
     """Their conditions are 470 and 1e5."""

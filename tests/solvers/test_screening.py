@@ -124,6 +124,7 @@ def test_clime_columns_after_the_deadline_are_zero(rows, few_candidates):
     assert np.abs(np.abs(S @ q - np.eye(90)).max(axis=0) - 0.3 - estimates.violations[0]).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("solver", ["auto", "homotopy", "admm"])
 def test_clime_of_wide_tables_forms_no_matrix(rows, monkeypatch, solver, n_jobs):

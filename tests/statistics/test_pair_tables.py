@@ -116,6 +116,7 @@ def test_whole_weights_are_repeated_rows(rng):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cards", [[3] * 140, [2, 3, 40, 270] * 8])
 def test_any_number_of_threads_gives_the_same_bits(cards, weighted, rng, monkeypatch):

@@ -56,6 +56,7 @@ def list_row(learner, row):
     return observed, np.searchsorted(learner.levels_, values), values
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("sketch", ["newton", "gradient"])
 def test_updates_are_those_of_the_slow_twin(options, sketch):

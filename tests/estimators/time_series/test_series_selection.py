@@ -119,6 +119,7 @@ def test_orders_of_structural_models_by_errors():
     assert SelectedGraph(KernelSVARM(instantaneous=False), **options).fit(rows).estimator_.lags == 2
 
 
+@pytest.mark.slow
 def test_pairs_are_divided_in_their_order():
     """400 pairs of rows: the errors are those of least squares on the pairs before each origin."""
     rng, coef = np.random.default_rng(0), np.array([[0.6, 0.0], [0.5, 0.3]])
