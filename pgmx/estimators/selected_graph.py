@@ -311,7 +311,7 @@ class SelectedGraph(WrappingLearner):
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = _set_order(learner, order)
-                    solver = EquationsPathSolver if isinstance(learner, SparseTensorSEM) else SeriesPathSolver
+                    solver: Any = EquationsPathSolver if isinstance(learner, SparseTensorSEM) else SeriesPathSolver
                     options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
                     choice = solver(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max

@@ -239,8 +239,9 @@ def possible_effects(
             raise ValueError(f"effects must be distinct variables other than the cause {cause!r}, got {effects!r}")
     used = [*{x: None} | dict.fromkeys(sorted(partial.parents[x] | partial.neighbours[x])) | dict.fromkeys(targets)]
     if data is None and covariance is None and hasattr(type(graph), "model_") and _is_linear_gaussian(get_model(graph)):
-        covariance = graph
-    correlation, deviations = _read_covariance(names, used, data, covariance)
+        correlation, deviations = _read_covariance(names, used, None, graph)
+    else:
+        correlation, deviations = _read_covariance(names, used, data, covariance)
     sets = list(_list_parents(partial, x))
     if not sets:
         raise ValueError(f"the graph allows no parents of {cause!r} without a new v-structure: it represents no DAG")

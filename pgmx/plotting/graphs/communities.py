@@ -223,7 +223,7 @@ def route_bundles(edges: Sequence[tuple], overview: Overview, radii: np.ndarray)
             step = step / np.hypot(*step)
             bends = [one.centre + _BEND * one.radius * step, other.centre - _BEND * other.radius * step]
         first, second = bends if a != b else (stop, start)
-        curve = np.array([start + _cut(first - start, radii[u]), *bends, stop + _cut(second - stop, radii[v])])
+        curve = np.array([start + _cut(first - start, float(radii[u])), *bends, stop + _cut(second - stop, float(radii[v]))])
         if a == b:
             curve[1], curve[2] = (2 * curve[0] + curve[3]) / 3, (curve[0] + 2 * curve[3]) / 3
         curves.append(curve)
@@ -232,4 +232,4 @@ def route_bundles(edges: Sequence[tuple], overview: Overview, radii: np.ndarray)
 
 def _cut(step: np.ndarray, length: float) -> np.ndarray:
     """Return the vector in the direction of a step with a given length."""
-    return step * (length / max(np.hypot(*step), 1e-9))
+    return step * (length / max(float(np.hypot(*step)), 1e-9))

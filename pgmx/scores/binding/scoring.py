@@ -335,6 +335,6 @@ class FunctionScoring(FunctionMixin):
         return {**self.__dict__, "score": strip_cache(self.score)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        vars(self).update(state)
         if self.score is not None:
             self.score._cached_local_score = lru_cache(maxsize=10000)(self.score._local_score)

@@ -5,10 +5,11 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, svd
-from scipy.linalg.lapack import dpocon
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, get_lapack_funcs, svd
 
 from pgmx.parallel.threads import call_on_threads
+
+(dpocon,) = get_lapack_funcs(("pocon",), dtype=np.float64)
 
 #: Smallest reciprocal condition number for which equilibrated cross-products are used; solutions then have about nine
 #: correct digits.

@@ -16,10 +16,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csr_array
 
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments
+
+dgetrf, dgetri = get_lapack_funcs(("getrf", "getri"), dtype=np.float64)
 
 #: Maximum number of steps of conjugate gradients, and the largest relative residual at which they end.
 MOST_STEPS, LARGEST_RESIDUAL = 30, 0.1
@@ -81,7 +83,7 @@ class EquationsLoss:
         known = p @ np.where(self._is_known, forms / self._powers, 0.0)
         terms = self._known_share * np.log(np.where(self._known_share > 0, known, 1.0))
         terms += p @ np.where(self._is_known, 0.0, np.log(forms))
-        factors, places, _ = lapack.dgetrf(rows)
+        factors, places, _ = dgetrf(rows)
         with np.errstate(divide="ignore"):
             value = 0.5 * float(terms.sum()) - float(np.log(np.abs(factors.diagonal())).sum())
         return LossPoint(matrix, value, products, forms, (factors, places))
@@ -92,7 +94,7 @@ class EquationsLoss:
         known = (p * np.where(self._is_known, forms / self._powers, 0.0)).sum(axis=0)
         known = np.where(self._known_share > 0, known, 1.0)
         weights = np.where(self._is_known, self._known_share * p / (self._powers * known), p / forms)
-        inverse = np.ascontiguousarray(lapack.dgetri(*point.factors)[0])
+        inverse = np.ascontiguousarray(dgetri(*point.factors)[0])
         gradient = inverse.T - np.matmul(weights.T[:, None, :], point.products)[:, 0]
         np.fill_diagonal(gradient, 0.0)
         return Slopes(gradient, inverse, weights, known)

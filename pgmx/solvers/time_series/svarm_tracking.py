@@ -4,10 +4,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import get_lapack_funcs, solve_triangular
 from scipy.special import fdtrc
 
 from pgmx.solvers.time_series.group_lasso import GroupLassoProblem
+
+dtpqrt, dtpmqrt = get_lapack_funcs(("tpqrt", "tpmqrt"), dtype=np.float64)
 
 #: Number of rows that are added to the factor at once. The blocks are counted from the first row.
 BLOCK = 32
@@ -147,10 +149,10 @@ class FactorTracker:
         ridge = np.asfortranarray(np.diag(np.sqrt(np.append(0.0, np.repeat(penalties, np.diff(starts))))))
         size = min(32, q)
         first = np.asfortranarray(self.factor[:q, :q])
-        triangle, reflectors, t, _ = lapack.dtpqrt(q, size, first, ridge, overwrite_a=1, overwrite_b=1)
+        triangle, reflectors, t, _ = dtpqrt(q, size, first, ridge, overwrite_a=1, overwrite_b=1)
         products = np.asfortranarray(self.factor[:q, -n:])
         zeros = np.zeros((q, n), order="F")
-        products = lapack.dtpmqrt(q, reflectors, t, products, zeros, side="L", trans="T")[0]
+        products = dtpmqrt(q, reflectors, t, products, zeros, side="L", trans="T")[0]
         return rows[:, -n:] - rows[:, :q] @ solve_triangular(triangle, products, check_finite=False)
 
     def _absorb(self, rows: np.ndarray) -> None:
@@ -159,7 +161,7 @@ class FactorTracker:
         weights = self.forgetting ** np.arange(len(rows) - 1, -1, -1.0)
         scaled = np.asfortranarray(rows * np.sqrt(weights)[:, None])
         factor = self.forgetting ** (0.5 * len(rows)) * self.factor
-        self.factor = lapack.dtpqrt(0, min(32, len(factor)), factor, scaled, overwrite_a=1, overwrite_b=1)[0]
+        self.factor = dtpqrt(0, min(32, len(factor)), factor, scaled, overwrite_a=1, overwrite_b=1)[0]
         self.weight = self.forgetting ** len(rows) * self.weight + weights.sum()
 
     def make_problem(self) -> TrackedProblem:

@@ -259,7 +259,7 @@ class SparseTensorSEM(WindowsLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
-        start = self.__dict__.pop("_path_start", None)
+        start = vars(self).pop("_path_start", None)
         with self._open_run() as run, self._on_threads():
             data, make = self._prepare(opened, exogenous_power)
             problem = make(data)

@@ -217,7 +217,7 @@ class TwoSliceBayesianNetwork(DynamicBayesianNetwork, FixedGraph, pgmpy.models.D
 
     def copy(self) -> Any:
         """Return a network with the same parameters; of a subgraph a graph of pgmpy's class without parameters."""
-        clone = type(self)() if self._is_fixed() else pgmpy.models.DynamicBayesianNetwork()
+        clone: Any = type(self)() if self._is_fixed() else pgmpy.models.DynamicBayesianNetwork()
         self._copy_graph(clone)
         if self._is_fixed():
             clone.cardinalities.update(self.cardinalities)
