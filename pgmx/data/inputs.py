@@ -441,6 +441,11 @@ def open_new_chunks(X: Any) -> tuple[Iterator[Frame | DiscreteTable], bool]:
     return iter([X if isinstance(X, DiscreteTable) else open_rows(X)]), False
 
 
+def to_columns(table: NumericTable) -> Frame:
+    """Return all rows of a numeric table as columns in memory."""
+    return open_frame(pd.DataFrame(table.rows(), columns=pd.Index(table.names, tupleize_cols=False), copy=False))
+
+
 def open_rows_to_score(X: Any) -> Any:
     """Return rows in memory as columns, one row is enough for a fitted model; return any other input as it is."""
     if isinstance(X, Frame | DiscreteTable | NumericTable) or is_chunked(X):

@@ -15,6 +15,7 @@ from oracles.all_dags import all_dags
 from oracles.conditional_gaussian import clg_log_likelihood
 from oracles.family_scores import FORMULAS, Family, family_counts
 from oracles.interventional import join, list_classes
+from pgmx.data import open_numeric
 from pgmx.estimators import BootstrapStructure, GreedyEquivalenceSearch, HillClimbSearch, StructurePosterior
 from pgmx.estimators.resampler import Resampler
 from pgmx.scores import BDeu, UniformPrior
@@ -312,6 +313,8 @@ def test_score_of_rows_leaves_out_the_terms_of_set_variables():
         assert search.score(rows.assign(set=to_cells(twice))) == pytest.approx(expected)
         assert search.score(rows[::-1], interventions=twice[::-1]) == pytest.approx(expected)
         assert search.score(rows) == pytest.approx(terms.sum(axis=1).mean())  # no variable was set
+        if data is numbers:
+            assert search.score(open_numeric(rows), interventions=twice) == pytest.approx(expected)
     with pytest.raises(ValueError, match="neither metric nor true_graph"):
         search.score(rows, metric="shd", interventions=twice)
     with pytest.raises(ValueError, match="give one of them"):

@@ -23,7 +23,7 @@ from pgmx.data import (
 )
 from pgmx.data.distributed.tables import is_remote, refuse_remote
 from pgmx.data.files.readers import is_chunked
-from pgmx.data.inputs import is_plane_file, open_for_scores, open_rows_to_score, split_column
+from pgmx.data.inputs import is_plane_file, open_for_scores, open_rows_to_score, split_column, to_columns
 from pgmx.data.weights import Interventions, read_interventions, read_set_cells
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
@@ -375,8 +375,10 @@ class InterventionScorer(InterventionLearner, NetworkResults):
         if is_chunked(X) and not is_plane_file(X):
             X = open_frame(X, na_values=self.na_values)
         rows = open_rows_to_score(X)
-        if not isinstance(rows, DiscreteTable | NumericTable):
-            rows = open_frame(rows, na_values=self.na_values) if not isinstance(rows, Frame) else rows
+        if isinstance(rows, NumericTable):
+            rows = to_columns(rows)
+        elif not isinstance(rows, DiscreteTable | Frame):
+            rows = open_frame(rows, na_values=self.na_values)
         names = list(rows.names)
         if self.interventions in names and self.interventions not in self.variables_:
             if cells is not None:

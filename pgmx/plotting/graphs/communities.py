@@ -223,7 +223,9 @@ def route_bundles(edges: Sequence[tuple], overview: Overview, radii: np.ndarray)
             step = step / np.hypot(*step)
             bends = [one.centre + _BEND * one.radius * step, other.centre - _BEND * other.radius * step]
         first, second = bends if a != b else (stop, start)
-        curve = np.array([start + _cut(first - start, float(radii[u])), *bends, stop + _cut(second - stop, float(radii[v]))])
+        curve = np.array(
+            [start + _cut(first - start, float(radii[u])), *bends, stop + _cut(second - stop, float(radii[v]))]
+        )
         if a == b:
             curve[1], curve[2] = (2 * curve[0] + curve[3]) / 3, (curve[0] + 2 * curve[3]) / 3
         curves.append(curve)
