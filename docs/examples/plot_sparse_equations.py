@@ -22,7 +22,7 @@ series = switching_series(coef, n_windows=8, window=300).series
 selected = SelectedGraph(SparseTensorSEM(exogenous="blind", window=300), show_progress=False).fit(series)
 print(selected.path_)
 names = selected.estimator_.variables_
-picture = plot_adjacency(selected.graph_, reference=TimeSeriesGraph.from_coefficients(names, coef))
+picture = plot_adjacency(selected.graph_, reference=TimeSeriesGraph.from_coefficients(names, [coef]))
 
 # %%
 # Edges that are in at least nine of ten resamples.
