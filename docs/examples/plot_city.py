@@ -25,7 +25,7 @@ trips["time"] = busy.index[hours[each]] + pd.to_timedelta(rng.random(len(each)),
 print(trips.head(3))
 
 # %%
-# Counts per cell and hour. Trips outside the bounds are counted apart.
+# Counts per cell and hour. Trips outside the bounds are counted separately.
 gridded = grid_events(trips, (16, 16), bounds=(0, 16, 0, 15.5), step="h", min_count=100)
 print(gridded.counts.shape, "trips outside:", gridded.n_outside)
 series = gridded.counts / gridded.counts.max()

@@ -21,6 +21,6 @@ rows = X.head(3).assign(religious=None)
 print(classifier.classes_, classifier.predict_proba(rows).round(3))
 
 # %%
-# Tests find the features without which the others say nothing more about the class: its Markov blanket.
+# Tests find the Markov blanket of the class: given these features, the others carry no information about it.
 print(MarkovBlanket(target="affairs").fit(frame).blanket_)
 picture = plot_graph(classifier.graph_)

@@ -25,7 +25,7 @@ names = selected.estimator_.variables_
 picture = plot_adjacency(selected.graph_, reference=TimeSeriesGraph.from_coefficients(names, coef))
 
 # %%
-# Edges that are in at least nine of ten resamples.
+# Edges that are in at least 90 % of the resamples.
 bootstrap = BlockBootstrap(selected.estimator_, n_resamples=20, show_progress=False).fit(series)
-print(len(bootstrap.consensus_graph(0.9).edges), "of", len(true.edges), "true edges")
+print(len(bootstrap.consensus_graph(0.9).edges), "edges; the true graph has", len(true.edges))
 print(bootstrap.strengths_.tail(3))

@@ -163,7 +163,7 @@ class Interventions:
 def number_cells(column: Any) -> tuple[np.ndarray, list]:
     """Return a code for each cell of a column, equal for equal cells, and the cells in the order of the codes.
 
-    Missing values have the code -1, that of a last cell None.
+    Missing values have the code -1, and the last cell is None.
     """
     values = column.to_pandas().array if hasattr(column, "to_pandas") else column
     try:

@@ -229,10 +229,10 @@ class BlockBootstrap(BaseStructureLearner):
     For linear dynamical systems, the cross-products of each block are computed once and summed for each resample. There
     is no second pass over the data, and the series are standardised once, by all rows. Memory: 8 (P² + P n + n²) bytes
     per block for P = L n predictors. For structural vector autoregressions, the columns of all kernels are computed
-    once, from all rows. Each resample draws rows of them and centres them again. For structural
-    equations with ``exogenous="blind"`` each window draws as many blocks of its own as it has, and the resample starts
-    at the estimate from all rows. Blocks should be longer than the time
-    over which the noise is correlated.
+    once, from all rows. Each resample draws rows of them and centres them again. For structural equations, whose
+    powers must be unknown (``exogenous="blind"``), each window draws as many of its own blocks as it has, and the
+    resample starts at the estimate from all rows. Blocks should be longer than the time over which the noise is
+    correlated.
 
     References
     ----------

@@ -31,8 +31,8 @@ def plot_roc(curves: Any, ax: Axes | None = None, *, kind: str = "roc") -> Axes:
         The axes to draw on. Default: a new figure, independent of pyplot.
     kind : {"roc", "precision_recall"}, default="roc"
         "roc": true positive rate against false positive rate, and the area under the curve. "precision_recall":
-        precision against recall, and the average precision; better if few pairs are edges. The grey line is expected
-        of strengths without information (for one number of edges).
+        precision against recall, and the average precision; better if few pairs are edges. The grey line is the
+        expected curve of strengths without information; there is none if the curves have different shares of edges.
 
     Returns
     -------

@@ -236,8 +236,10 @@ class PosteriorResults(NetworkResults):
         with BIC their least squares estimates. With interventions, the coefficients of a variable on its parents come
         from the rows in which it was not set, and products of coefficients are added over the directed paths from x to
         y; `std` then includes the exact variance of these sums if coefficients of different variables are independent,
-        as in the posterior of BGe. Each distinct family of x is solved once, k³ / 6 multiplications and
-        k n: 2,000 DAGs of 100 variables take less than half a second [1]_.
+        as in the posterior of BGe.
+
+        Without interventions each distinct family of x is solved once, k³ / 6 multiplications and k n: 2,000 DAGs of
+        100 variables take less than half a second [1]_. With interventions the time is O(n³) per DAG.
 
         References
         ----------

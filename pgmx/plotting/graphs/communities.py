@@ -97,7 +97,7 @@ def compute_overview(labels: Sequence[str], edges: Iterable[Edge], measure: np.n
 def group_nodes(n: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[int]]:
     """Return at most 12 communities, the largest first, and the nodes of small groups without edges to others.
 
-    The smallest community joins the one with which it has the most edges until none is small and 12 are left.
+    The smallest community joins the one with which it has the most edges until none is small and at most 12 are left.
     """
     labels = find_communities(n, edges, smallest=1)
     groups = {label: np.flatnonzero(labels == label).tolist() for label in range(labels.max(initial=-1) + 1)}

@@ -2,9 +2,9 @@
 
 This is the score of Cooper and Yoo (1999) for perfect interventions, in which the parents of a variable that is set do
 not act. The rows that remain are the same for all families of a variable. The kernels mask local discrete rows without
-weights, and leave local continuous rows out of the moments of all rows. Sums of mixed rows are differences of sums. For
-other data and for BGe, a score is bound to each set of rows. A parameter costs as much as for all rows, as in the BIC
-of Hauser and Buehlmann (2012).
+weights, and leave local continuous rows out of the moments of all rows. Sums over mixed rows are those of all rows
+minus those of the rows left out. For other data and for BGe, a score is bound to each set of rows. A parameter costs as
+much as for all rows, as in the BIC of Hauser and Buehlmann (2012).
 
 References: G. F. Cooper and C. Yoo (1999), Causal discovery from a mixture of experimental and observational data, UAI.
 A. Hauser and P. Buehlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of

@@ -99,7 +99,7 @@ def mixed_scorer(
 class RowSets(NamedTuple):
     """The rows that families count: sets, each bool (N,), the set of each variable, -1 for all rows, and bit masks.
 
-    The masks are for the discrete columns; if small weights are replaced by repeated rows, of the repeated rows.
+    `masks` are for the discrete columns. If small weights are replaced by repeated rows, they mask these.
     """
 
     rows: Sequence[np.ndarray]

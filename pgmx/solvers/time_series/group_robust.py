@@ -73,7 +73,7 @@ class RobustADMM:
         return x * np.repeat(keep, self.sizes, axis=1)
 
     def balance(self) -> None:
-        """Double or halve the steps of the targets whose residuals differ fivefold."""
+        """Double or halve the steps of the targets whose residuals differ more than threefold."""
         factor = np.where(self.primal > 3.0 * self.dual, 2.0, np.where(self.dual > 3.0 * self.primal, 0.5, 1.0))
         self.rho = self.rho * factor
         self.p /= factor[:, None]

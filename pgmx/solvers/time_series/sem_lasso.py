@@ -6,10 +6,10 @@ windows in which the power r_mi is known,
 
     f(A) = −log|det(I − A)| + ½ Σ_i [P_i log Σ_{m known} p_m q_mi / r_mi + Σ_{m unknown} p_m log q_mi].
 
-f is not convex. Algorithm: Newton steps in the orthant of the current signs, by conjugate gradients, with a line search
-in which coefficients that change their sign become zero. Cost of an iteration with S coefficients, at most K per row:
-O(M N (S + N) + N³) for the gradient, O(S N + N K²) per step of conjugate gradients. Not convex: the result satisfies
-the subgradient conditions, and depends on the start.
+Algorithm: Newton steps in the orthant of the current signs, by conjugate gradients, with a line search in which
+coefficients that change their sign become zero. Cost of an iteration with S coefficients, at most K per row:
+O(M N (S + N) + N³) for the gradient, O(S N + N K²) per step of conjugate gradients. f is not convex: the result
+satisfies the subgradient conditions, and depends on the start.
 """
 
 from collections.abc import Callable

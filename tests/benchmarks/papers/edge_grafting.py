@@ -122,12 +122,14 @@ def check_costs(full):
         f"{name}: {' / '.join(f'{count:,}' for count in counts)} (power {slopes[name]:.2f})"
         for name, counts in tables.items()
     )
-    linear = all(slopes[name] < 1.6 for name in ("1", ".5", "0"))
+    powers = [slopes[name] for name in ("1", ".5", "0")]
     yield Claim(
         "table 1",
         "the number of pair tables grows with n² for edge grafting and with n for best-choice grafting",
         f"tables at n = {' / '.join(map(str, sizes))} and 3n edges, Bethe loss, {figure}",
-        "confirmed" if linear else "not reproduced",
+        "confirmed"
+        if max(powers) < 1.2
+        else f"partly: fewer tables, with powers from {min(powers):.1f} to {max(powers):.1f}",
     )
 
 

@@ -49,7 +49,7 @@ def check_example():
         "a tridiagonal precision has a covariance without zeros",
         f"the printed inverse is right to {abs(inverse - PRINTED).max():.3f}; the least eigenvalue of the printed "
         f"matrix is {smallest:.1f}, so it is not the precision of a distribution",
-        "confirmed, by a matrix that is no precision",
+        "confirmed, although the printed matrix is not a valid precision",
     )
 
 
@@ -102,7 +102,8 @@ def check_nodewise(p=200, n=400):
     yield Claim(
         "section 1.3.1",
         "the lasso per node is convenient to compute, but not symmetric",
-        f"p = {p}, n = {n}: {middle - start:.3f} CPU s, {(end - middle) / (middle - start):.1f} times as much by (6); "
+        f"p = {p}, n = {n}: {middle - start:.3f} CPU s, the penalised likelihood (6) takes "
+        f"{(end - middle) / (middle - start):.1f} times as long; "
         f"{one_sided} of {int(np.triu(found | found.T, 1).sum())} pairs are found from one side only",
         "confirmed",
     )

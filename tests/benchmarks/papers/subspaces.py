@@ -249,7 +249,7 @@ def check_path():
         "figure 2.7",
         "the threshold converges to the truth",
         f"from 1, with .5 in truth: {figures[0]:.3f} after 1,000 rows, {figures[-1]:.3f} after {len(figures)},000",
-        "confirmed, a fourteenth of its way short",
+        "confirmed; the last fourteenth of the way is missing",
     )
 
 

@@ -90,7 +90,7 @@ class LaggedColumns:
         return self.series.take_columns(self.coded, self.numbers, nodes, labels, rows)
 
     def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> Any:
-        """Return the same as a table; its rows are copied for each lag if there are weights or mixed columns only."""
+        """Return nodes as a table. Only rows of weighted discrete and of mixed columns are copied for each lag."""
         labels = [self.label(node) for node in nodes]
         if find_score(self.method).kind == "continuous":
             columns = [(self.numbers[name], lag) for name, lag in nodes]

@@ -90,8 +90,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         Columns that are constant in each series. They have no lags and no parents, and may be parents of all variables.
     scoring_method : str or structure score, default=None
         Name of a score, see the Notes of :class:`HillClimbSearch`. The default is BIC, in the form for discrete,
-        continuous or mixed data. Of objects, pgmx's discrete scores without a prior network, made from the columns of
-        the series, are accepted for their options: ``BDeu(series, equivalent_sample_size=5)``.
+        continuous or mixed data. An object is accepted for its options, if it is one of pgmx's discrete scores
+        without a prior network, made from the columns of the series: ``BDeu(series, equivalent_sample_size=5)``.
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0.
     gamma : float, default=1.0

@@ -1,1 +1,1 @@
-"""Learners of structural equations from windows."""
+"""Learners of structural equations from windows: dense, sparse and tracked, and resamples of windows."""

@@ -141,8 +141,9 @@ class SparseTensorSEM(WindowsLearner):
     windows (N = 50) with λ up to a fifth of ``lam_max_``, starts near the maximum of the likelihood reach one solution,
     and the empty graph as a start often a worse one. Larger λ, which remove true edges, have several optima.
 
-    EBIC with `adaptive` recovers edges as well as the best threshold of `TensorSEM`, which needs the true graph. A path
-    costs about a fifth of a fit of `TensorSEM` per penalty (``tests/benchmarks/TIME_SERIES.md``).
+    EBIC with `adaptive` recovers edges nearly as well as the best threshold of `TensorSEM`, which needs the true graph.
+    A path costs a fifth to a quarter of a fit of `TensorSEM` per penalty, with equal weights a half
+    (``tests/benchmarks/TIME_SERIES.md``).
 
     Cost for M windows of L rows and S coefficients, at most K per series: a fit of `TensorSEM`, then O(M N (N + S) + N³
     + N K² (M + steps)) per Newton step. Memory O(M N² + N K²).

@@ -96,7 +96,7 @@ class EdgeTests:
 
 
 def divide_segments(panel: Panel, lags: int, n_segments: int | None) -> list[Panel]:
-    """Return successive segments of a panel, or its segments if `n_segments` is None."""
+    """Return successive segments of a panel, or each of its tables if `n_segments` is None."""
     if n_segments is None:
         parts = [
             replace(panel, segments=(rows,), exogenous=(exogenous,))

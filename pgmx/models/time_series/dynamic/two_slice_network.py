@@ -246,7 +246,7 @@ _CACHED = ("transition", "prior", "_filter", "_tables")
 
 
 def choose_class(parts: DynamicParts) -> DynamicBayesianNetwork:
-    """Return the network of pgmpy's class for discrete variables and one lag, if pgmpy can have it, else ours."""
+    """Return a `TwoSliceBayesianNetwork` for discrete variables and one lag, unless its edges would form a cycle."""
     network = DynamicBayesianNetwork.from_parts(parts)
     if is_two_slice(network._slices):
         try:
