@@ -73,3 +73,11 @@ def test_formulas_are_drawn_without_a_script(formula):
 
     text = mathml.convert(nodes.math_block(formula, formula), as_block=True)
     assert text.startswith("<math") and text.endswith("</math>")
+
+
+def test_the_first_pages_have_a_line_for_every_page():
+    contents = load_extension("reference").write_contents()
+    assert all(f":doc:`{page} <{page}>`" in contents for page in (*load_extension("reference").PACKAGES, "results"))
+    benchmarks = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
+    pages = sorted((DOCS.parent / "tests/benchmarks").glob("*.md"))
+    assert [path.name for path in pages if f"({path.name}) | " not in benchmarks] == []

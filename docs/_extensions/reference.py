@@ -24,6 +24,14 @@ PACKAGES = {
     "pgmx.statistics": "Statistics",
     "pgmx.solvers": "Solvers",
 }
+#: The packages by the reader's task, in the order of the first table of the reference.
+TASKS = {
+    "Learn": ("pgmx.estimators", "pgmx.streaming", "pgmx.scores", "pgmx.ci_tests"),
+    "Use what was learned": ("pgmx.models", "pgmx.inference", "pgmx.plotting", "pgmx"),
+    "Judge it": ("pgmx.metrics",),
+    "Data": ("pgmx.data", "pgmx.datasets"),
+    "What learners are made of": ("pgmx.statistics", "pgmx.solvers", "results"),
+}
 #: Classes that no package exports: base classes, arguments of callbacks, types of attributes and results.
 RESULTS = (
     "pgmx.estimators.markov.learner.MarkovLearner",
@@ -46,6 +54,8 @@ RESULTS = (
     "pgmx.solvers.gaussian.graphical_lasso.GraphicalLassoSolution",
     "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",
 )
+RESULTS_TITLE = "Base classes, and results of callbacks, paths and solvers"
+RESULTS_SUMMARY = "Base classes, and objects that learners, callbacks and solvers return. You need not create them."
 #: Headings of the folders and modules of a package that hold public names.
 FOLDERS = {
     "pgmx.estimators.bayesian": "Bayesian networks",
@@ -56,18 +66,72 @@ FOLDERS = {
     "pgmx.estimators.bootstrap": "Edge confidence",
     "pgmx.estimators.block_bootstrap": "Edge confidence",
     "pgmx.estimators.time_series": "Time series",
+    "pgmx.models.bayesian": "Bayesian networks",
+    "pgmx.models.mixed": "Bayesian networks",
+    "pgmx.models.markov_network": "Markov and Gaussian networks",
+    "pgmx.models.markov_conversions": "Markov and Gaussian networks",
+    "pgmx.models.gaussian_network": "Markov and Gaussian networks",
+    "pgmx.models.time_series": "Time series",
+    "pgmx.models.any_model": "Files",
+    "pgmx.models.evidence": "Files",
+    "pgmx.inference.queries": "Questions",
+    "pgmx.inference.information": "Questions",
+    "pgmx.inference.maximisation": "Questions",
+    "pgmx.inference.pgmpy_classes": "Questions",
+    "pgmx.inference.effects": "Effects of interventions",
+    "pgmx.inference.exact": "Elimination",
+    "pgmx.inference.approximate": "Approximations",
+    "pgmx.inference.partition": "Approximations",
     "pgmx.scores.discrete": "Discrete data",
     "pgmx.scores.gaussian": "Continuous data",
     "pgmx.scores.mixed": "Mixed data",
     "pgmx.scores.priors": "Prior probabilities of graphs",
+    "pgmx.data.inputs": "Input",
+    "pgmx.data.files": "Input",
+    "pgmx.data.frame": "Input",
+    "pgmx.data.discretizer": "Input",
+    "pgmx.data.table": "Tables",
+    "pgmx.data.numeric": "Tables",
+    "pgmx.data.distributed": "Tables",
+    "pgmx.data.memory": "Memory",
+    "pgmx.datasets.bundled": "Networks and samples",
+    "pgmx.datasets.examples": "Networks and samples",
+    "pgmx.datasets.sampling": "Networks and samples",
+    "pgmx.datasets.markov": "Markov networks",
+    "pgmx.datasets.reservoirs": "Markov networks",
+    "pgmx.datasets.gaussian": "Gaussian networks",
+    "pgmx.datasets.time_series": "Time series and streams",
+    "pgmx.datasets.structural": "Time series and streams",
+    "pgmx.datasets.events": "Time series and streams",
+    "pgmx.datasets.changing": "Time series and streams",
+    "pgmx.metrics.graphs": "Differences between graphs",
+    "pgmx.metrics.time_series": "Time series",
+    "pgmx.metrics.tracking": "Time series",
+    "pgmx.metrics.predictions": "Time series",
+    "pgmx.metrics.prequential": "Streams",
+    "pgmx.metrics.regret": "Streams",
+    "pgmx.plotting.graphs": "Graphs",
+    "pgmx.plotting.heat_maps": "Graphs",
+    "pgmx.plotting.strengths": "Graphs",
+    "pgmx.plotting.series_graphs": "Graphs",
+    "pgmx.plotting.distributions": "Distributions",
+    "pgmx.plotting.curves": "Curves and series",
+    "pgmx.plotting.edge_curves": "Curves and series",
+    "pgmx.plotting.edge_paths": "Curves and series",
+    "pgmx.plotting.paths": "Curves and series",
+    "pgmx.plotting.forecast": "Curves and series",
+    "pgmx.plotting.history": "Curves and series",
+    "pgmx.plotting.reports": "Reports",
 }
 
 
 def group_names(package: str) -> dict[str, list[str]]:
     """Return the public names of a package by the headings of the folders that they come from."""
     module = import_module(package)
-    groups: dict[str, list[str]] = {heading: [] for folder, heading in FOLDERS.items() if folder.startswith(package)}
-    groups["All names" if not groups else "Common names"] = []
+    groups: dict[str, list[str]] = {
+        heading: [] for folder, heading in FOLDERS.items() if folder.startswith(f"{package}.")
+    }
+    groups["All names" if not groups else "Other names"] = []
     for name in module.__all__:
         place = getattr(getattr(module, name), "__module__", "")
         folder = next((f for f in FOLDERS if f.startswith(f"{package}.") and f"{place}.".startswith(f"{f}.")), None)
@@ -75,11 +139,20 @@ def group_names(package: str) -> dict[str, list[str]]:
     return {heading: names for heading, names in groups.items() if names}
 
 
+def name_page(package: str) -> str:
+    """Return the title of the page of a package."""
+    return f"{package}: {PACKAGES[package][0].lower()}{PACKAGES[package][1:]}"
+
+
+def summarise(page: str) -> str:
+    """Return the line that says what a page of the reference has."""
+    return RESULTS_SUMMARY if page == "results" else inspect.getdoc(import_module(page)).split("\n")[0]
+
+
 def write_page(package: str) -> str:
     """Return the page of a package."""
-    summary = inspect.getdoc(import_module(package)).split("\n")[0]
-    title = f"{package}: {PACKAGES[package][0].lower()}{PACKAGES[package][1:]}"
-    parts = [title, "=" * len(title), "", summary, "", f".. module:: {package}", ""]
+    title = name_page(package)
+    parts = [title, "=" * len(title), "", summarise(package), "", f".. module:: {package}", ""]
     groups = group_names(package)
     for heading, names in groups.items():
         if len(groups) > 1:
@@ -90,18 +163,40 @@ def write_page(package: str) -> str:
 
 def write_results() -> str:
     """Return the page of the classes that no package exports."""
-    title = "Base classes, and results of callbacks, paths and solvers"
-    text = "Base classes, and objects that learners, callbacks and solvers return. You need not create them."
-    names = [f"   {name}" for name in RESULTS]
-    return "\n".join([title, "=" * len(title), "", text, "", ".. autosummary::", "   :toctree: names", "", *names, ""])
+    parts = [RESULTS_TITLE, "=" * len(RESULTS_TITLE), "", RESULTS_SUMMARY, "", ".. autosummary::", "   :toctree: names"]
+    return "\n".join([*parts, "", *(f"   {name}" for name in RESULTS), ""])
 
 
 def write_contents() -> str:
-    """Return the page that lists the packages."""
-    title = "Reference"
-    rows = [f"   {page}" for page in (*PACKAGES, "results")]
+    """Return the first page: a table of the packages by task, then tables of all names with their summaries."""
     text = "All public names, with signatures, types, defaults, formulas and sources, from the docstrings."
-    return "\n".join([title, "=" * len(title), "", text, "", ".. toctree::", "   :maxdepth: 1", "", *rows, ""])
+    parts = ["Reference", "=========", "", text, ""]
+    for task, pages in TASKS.items():
+        parts += [f"**{task}**", "", ".. list-table::", "   :widths: 25 75", ""]
+        for page in pages:
+            parts += [f"   * - :doc:`{page} <{page}>`", f"     - {summarise(page)}"]
+        parts += [""]
+    parts += [".. toctree::", "   :maxdepth: 1", "   :hidden:", ""]
+    parts += [*(f"   {page}" for page in (*PACKAGES, "results")), ""]
+    for package in (page for pages in TASKS.values() for page in pages if page != "results"):
+        title = name_page(package)
+        parts += [title, "-" * len(title), "", f".. currentmodule:: {package}", ""]
+        groups = group_names(package)
+        for heading, names in groups.items():
+            parts += [f"**{heading}**", ""] if len(groups) > 1 else []
+            parts += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in sorted(names)), ""]
+    parts += [
+        RESULTS_TITLE,
+        "-" * len(RESULTS_TITLE),
+        "",
+        ".. currentmodule:: None",
+        "",
+        ".. autosummary::",
+        "   :nosignatures:",
+        "",
+    ]
+    parts += [*(f"   ~{name}" for name in RESULTS), ""]
+    return "\n".join(parts)
 
 
 def write_pages(app, config):
