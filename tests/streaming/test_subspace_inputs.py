@@ -175,7 +175,8 @@ def test_mapped_states_are_learned_further(tmp_path):
 def test_memory_is_constant():
     learner = start(levels=range(4)).fit(X)
     size = len(pickle.dumps(learner))
-    assert least_growth(lambda: learner.partial_fit(X), 40) < 3_600  # 90 bytes per pass
+    # 90 bytes per pass; caches of the interpreter vary by up to 4,500 bytes, however many the passes are
+    assert least_growth(lambda: learner.partial_fit(X), 80) < 7_200
     assert abs(len(pickle.dumps(learner)) - size) < 100
 
 
