@@ -27,7 +27,7 @@ PACKAGES = {
 #: The packages by the reader's task, in the order of the first table of the reference.
 TASKS = {
     "Learn": ("pgmx.estimators", "pgmx.streaming", "pgmx.scores", "pgmx.ci_tests"),
-    "Use what was learned": ("pgmx.models", "pgmx.inference", "pgmx.plotting", "pgmx"),
+    "Use a learned model": ("pgmx.models", "pgmx.inference", "pgmx.plotting", "pgmx"),
     "Judge it": ("pgmx.metrics",),
     "Data": ("pgmx.data", "pgmx.datasets"),
     "What learners are made of": ("pgmx.statistics", "pgmx.solvers", "results"),

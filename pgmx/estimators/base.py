@@ -451,6 +451,14 @@ def clone_learner(learner: T) -> T:
     return copy
 
 
+def adopt_fit(learner: BaseEstimator, fresh: BaseEstimator) -> None:
+    """Give a learner the fitted attributes of a copy of it; its options and the data stay."""
+    options = {"data", *learner.get_params(deep=False)}
+    for name, value in vars(fresh).items():
+        if name not in options:
+            setattr(learner, name, value)
+
+
 def import_page() -> Any:
     """Return the module of reports. The import is late because it is against the order of imports."""
     from pgmx.plotting.reports import page

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions, clone_learner
+from pgmx.estimators.base import Interval, StrOptions, adopt_fit, clone_learner
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.equations.learner import (
     EquationsLearner,
@@ -208,10 +208,7 @@ class TensorSEMTracker(EquationsLearner):
         fresh = clone_learner(self)
         for panel, power in zip(panels, powers, strict=True):
             fresh._add_window(panel, power)
-        options = {"data", *self.get_params(deep=False)}
-        for name, value in vars(fresh).items():
-            if name not in options:
-                setattr(self, name, value)
+        adopt_fit(self, fresh)
         return self
 
     def partial_fit(self, window: Any, exogenous_power: ArrayLike | None = None) -> Self:

@@ -13,7 +13,7 @@ from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.files.readers import is_iterator, is_path
 from pgmx.data.series import Panel, SeriesOptions
 from pgmx.data.series.reading import SegmentReader, SeriesRows, list_tables, read_chunks, read_rows
-from pgmx.estimators.base import Interval, StrOptions, clone_learner
+from pgmx.estimators.base import Interval, StrOptions, adopt_fit, clone_learner
 from pgmx.estimators.time_series.cost import SeriesSize
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.svarm.kernel_svarm import list_kernels, read_kernels
@@ -244,9 +244,7 @@ class SVARMTracker(TimeSeriesLearner):
             for names, parts in chunks:
                 fresh._add(names, parts[0])
             fresh._reader.check_length()
-        options = {"data", *self.get_params(deep=False)}
-        attributes: Any = vars(self)
-        attributes.update({name: value for name, value in vars(fresh).items() if name not in options})
+        adopt_fit(self, fresh)
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
@@ -276,9 +274,7 @@ class SVARMTracker(TimeSeriesLearner):
             fresh = clone_learner(self)
             fresh._reader = SegmentReader(self._list_options(), "")
             fresh._add(*fresh._read_part(X))
-            for name, value in vars(fresh).items():
-                if name not in {"data", *self.get_params(deep=False)}:
-                    setattr(self, name, value)
+            adopt_fit(self, fresh)
             return self
         for name, value in self._frozen.items():
             if getattr(self, name) is not value and getattr(self, name) != value:
