@@ -25,6 +25,11 @@ def make_partitions(frame, n_parts):
     return from_delayed([task(part) for part in cut(frame, n_parts)], meta=frame.iloc[:0], verify_meta=False)
 
 
+def is_of_joblib(key):
+    """Tell whether a key is of joblib's calls: those that another test has cancelled may end during the next test."""
+    return str(key).startswith("batch_of_")
+
+
 @pytest.mark.slow
 def test_workers_keep_no_partition_that_is_coded(client, monkeypatch):
     from dask.utils import key_split
@@ -36,7 +41,7 @@ def test_workers_keep_no_partition_that_is_coded(client, monkeypatch):
     def ask_and_look(self, function, futures):
         answers = ask_partitions(self, function, futures)
         for home, keys in client.has_what().items():
-            names[home] = Counter(key_split(key) for key in set(keys) - before[home])
+            names[home] = Counter(key_split(key) for key in set(keys) - before[home] if not is_of_joblib(key))
             names[home].pop("survey_partition", None)
         return answers
 
