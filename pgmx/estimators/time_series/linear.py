@@ -24,6 +24,7 @@ from pgmx.estimators.time_series.learner import (
     clone_silent,
 )
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.estimators.time_series.series_path import PathSolver, SeriesPathSolver
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.forecasts import compute_log_densities
@@ -114,6 +115,10 @@ class LDSLearner(BlockLearner, TimeSeriesLearner):
         self._deviations = problem.deviations
         self._results = {}
         self._set_names(problem.names)
+
+    def _make_path_solver(self, panel: Panel, units: np.ndarray | None, **options: Any) -> PathSolver:
+        """Return the solver of penalties for `SelectedGraph`; `units` of the series make orders comparable."""
+        return SeriesPathSolver(self, panel, units=units, **options)
 
     # ---- resamples of blocks of rows ----
 

@@ -172,6 +172,7 @@ class SVARMLearner(ResampledSVARM, IterativeLearner, TimeSeriesLearner):
     epsilon: float
     penalty: str
     max_rank: int | None = None
+    _selections = SELECTIONS
 
     strengths_: np.ndarray
     exogenous_coef_: np.ndarray
