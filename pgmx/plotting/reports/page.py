@@ -25,6 +25,7 @@ from pgmx.plotting.graphs.spring_layout import (
     count_readable,
     find_communities,
 )
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import render_svg
 from pgmx.plotting.reports.answers import pack_answers
 from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
@@ -261,8 +262,7 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
 
 def measure_label(name: Any) -> float:
     """Return the width of a node's box."""
-    text = to_text(name)
-    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+    return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
 
 
 def _compute_positions(
