@@ -10,7 +10,15 @@ import numpy as np
 
 from pgmx.checks import check_natural, is_number, join_names
 from pgmx.fitted import FittedLearner, get_series_graph
-from pgmx.plotting.graphs.indexed import IndexedGraph, compare_edges, index_graph, is_pag, is_series_graph, read_ends
+from pgmx.plotting.graphs.indexed import (
+    IndexedGraph,
+    compare_edges,
+    index_graph,
+    index_reference,
+    is_pag,
+    is_series_graph,
+    read_ends,
+)
 from pgmx.plotting.graphs.scene import Scene, choose_layout, draw_scene
 from pgmx.plotting.graphs.sizes import find_neighbourhood, find_nodes, read_sizes
 from pgmx.plotting.graphs.spring_layout import count_readable
@@ -129,13 +137,11 @@ def plot_graph(
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
     drawn, compared = _leave_out_lags(get_series_graph(graph), get_series_graph(reference))
-    if compared is not None and is_pag(drawn) != is_pag(compared):
-        raise TypeError("a PAG can be compared with a PAG only: leave out reference, or give another one")
     indexed = index_graph(drawn)
     if not indexed.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
     scales = _read_scales(drawn, strengths)
-    other = None if compared is None else index_graph(compared, indexed.names)
+    other = index_reference(compared, drawn, indexed.names)
     kinds = dict(zip(indexed.names, _read_kinds(drawn, indexed.names, continuous), strict=True))
     of_series = is_series_graph(drawn)
     set_names = {indexed.names[v] for v in find_nodes(targets, indexed.names, "targets", of_series=of_series)}

@@ -32,6 +32,7 @@ from pgmx.estimators.time_series.dynamic.knowledge import (
     order_first_nodes,
     read_slice_constraints,
 )
+from pgmx.estimators.time_series.dynamic.resampler import ResampledNetwork
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
 from pgmx.models.time_series.dynamic.two_slice_network import choose_class
@@ -55,7 +56,7 @@ FIRST_ROWS_OPTIONS = (
 )
 
 
-class DynamicBayesianNetworkSearch(HillClimbSearch):
+class DynamicBayesianNetworkSearch(ResampledNetwork, HillClimbSearch):
     r"""Search for a dynamic Bayesian network: each row of a series depends on the rows before it.
 
     The transition network has an edge ((source, l), (target, 0)) if the present of the target depends on the source l
