@@ -91,7 +91,7 @@ def save_report(
         edges below a share. Default: `source`, if it is a bootstrap.
     reference : pgmpy or networkx graph, or fitted learner, optional
         A graph on the same variables for comparison. Edges are coloured and dashed as shared, with another direction,
-        not in the reference, or only in the reference, as by :func:`plot_graph`; a legend counts them.
+        not in the reference, or only in the reference, as by :func:`pgmx.plotting.plot_graph`; a legend counts them.
     title : str, optional
         The heading. Default: the name of the class.
     notes : iterable of str, default=()
