@@ -10,8 +10,8 @@ import numpy as np
 
 from pgmx.checks import check_natural, join_names
 from pgmx.plotting.history import COLOURS
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import make_figure
-from pgmx.plotting.series_graphs import shorten
 from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:

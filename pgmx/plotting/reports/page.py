@@ -25,6 +25,7 @@ from pgmx.plotting.graphs.spring_layout import (
     count_readable,
     find_communities,
 )
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import render_svg
 from pgmx.plotting.reports.answers import pack_answers
 from pgmx.plotting.reports.edges import VERDICTS, Edge, count_edges
@@ -92,7 +93,7 @@ def save_report(
         edges below a share. Default: `source`, if it is a bootstrap.
     reference : pgmpy or networkx graph, or fitted learner, optional
         A graph on the same variables for comparison. Edges are coloured and dashed as shared, with another direction,
-        not in the reference, or only in the reference, as by :func:`plot_graph`; a legend counts them.
+        not in the reference, or only in the reference, as by :func:`pgmx.plotting.plot_graph`; a legend counts them.
     title : str, optional
         The heading. Default: the name of the class.
     notes : iterable of str, default=()
@@ -283,8 +284,7 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
 
 def measure_label(name: Any) -> float:
     """Return the width of a node's box."""
-    text = to_text(name)
-    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+    return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
 
 
 def _compute_positions(
