@@ -40,6 +40,16 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
+def _join_names(context, parameter, several: tuple[list[str], ...]) -> list[str] | None:
+    """Return the names of all occurrences of an option, None if it was not given."""
+    return [name for names in several for name in names] if several else None
+
+
+def names_option(name: str, help: str):
+    """Return an option for a list of names; if it is repeated, the lists are joined."""
+    return click.option(name, metavar="A,B,...", type=split_names, multiple=True, callback=_join_names, help=help)
+
+
 def file_option(name: str, help: str):
     """Return an option that names a file."""
     return click.option(name, metavar="FILE", type=Path, help=help)
@@ -47,8 +57,11 @@ def file_option(name: str, help: str):
 
 def _learner_option(name: str, metavar: str | None, kind, help: str):
     """Return an option of learners, with their defaults in its help; `kind` is a click type or choices."""
+    help += default_text(name[2:].replace("-", "_"))
+    if kind is split_names:
+        return names_option(name, help)
     kind = click.Choice(kind) if isinstance(kind, list) else kind
-    return click.option(name, metavar=metavar, type=kind, help=help + default_text(name[2:].replace("-", "_")))
+    return click.option(name, metavar=metavar, type=kind, help=help)
 
 
 #: Options for reading a table from a file.
@@ -74,8 +87,8 @@ reading_options = join_options(
         help="CSV files: an additional text for missing values, such as '?'; may be repeated. An empty text turns off "
         "the warning about such values.",
     ),
-    click.option("--columns", metavar="A,B,...", type=split_names, help="Columns to read. Default: all."),
-    click.option("--drop", metavar="A,B,...", type=split_names, help="Columns to leave out."),
+    names_option("--columns", "Columns to read. Default: all."),
+    names_option("--drop", "Columns to leave out."),
     click.option(
         "--index-column",
         metavar="NAME",
@@ -83,14 +96,9 @@ reading_options = join_options(
     ),
 )
 
-discrete_option = click.option(
+discrete_option = names_option(
     "--discrete",
-    metavar="A,B,...",
-    type=split_names,
-    multiple=True,
-    callback=lambda context, parameter, names: [name for several in names for name in several] or None,
-    help="Numeric columns that are discrete variables, for example integers with missing values (read as floats); may "
-    "be repeated.",
+    "Numeric columns that are discrete variables, for example integers with missing values (read as floats).",
 )
 
 #: Options about the data and about reading them.
@@ -350,7 +358,7 @@ knowledge_options = join_options(
     file_option(
         "--tiers", "CSV of variable,tier, or one tier per line, the earliest first. No edge leads to an earlier tier."
     ),
-    click.option("--roots", metavar="A,B,...", type=split_names, help="Variables without parents."),
+    names_option("--roots", "Variables without parents."),
 )
 
 #: Options of ``pgmx posterior``.
