@@ -45,8 +45,10 @@ _SCRIPTS = (
     "vendor/cytoscape.min.js",
     "vendor/cytoscape-dagre.min.js",
     "templates/graph.js",
-    "templates/answers.js",
-    "templates/gaussian_answers.js",
+    "templates/junction_tree.js",
+    "templates/gaussian_network.js",
+    "templates/mixed_network.js",
+    "templates/panel.js",
     "templates/page.js",
 )
 _SUFFIXES = (".html", ".htm")
@@ -121,9 +123,10 @@ def save_report(
     neighbourhood of any other variable. Tables of parameters have at most 48 rows.
 
     Discrete Bayesian and Markov networks answer exactly if their junction tree has at most 2 million cells, Gaussian
-    networks with at most 250 variables by conditioning; a note says why others do not. Distributions, the probability
-    of the evidence, the most probable configuration and the mutual information with a target come from the model's
-    parameters in double precision. Without JavaScript the page shows a picture of a small graph and its edges.
+    networks with at most 250 variables by conditioning, and mixed networks within both limits; a note says why others
+    do not. Distributions, means with 95 % intervals, the probability of the evidence, the most probable configuration
+    and the mutual information with a target come from the model's parameters in double precision. Without JavaScript
+    the page shows a picture of a small graph and its edges.
 
     Examples
     --------
@@ -186,7 +189,8 @@ def render_page(facts: Facts) -> str:
         picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges), facts.reference)),
         listed=_list_static(facts),
         has_answers=answers is not None,
-        answers_in_states=answers is not None and "states" in answers,
+        answers_in_states=answers is not None and any(answers.get("states", ())),
+        answers_are_mixed=answers is not None and "tree" in answers,
         payload=Markup(_encode(payload)),
         style=Markup(_read("templates/report.css")),
         scripts=[Markup(_read(name)) for name in _SCRIPTS],
