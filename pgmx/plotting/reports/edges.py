@@ -156,7 +156,8 @@ def _compare_lagged(graph: Any, reference: Any) -> tuple[dict[tuple, str], list[
     theirs = index_reference(reference, graph, ours.names)
     if theirs is None:
         return {}, []
-    verdicts, missing = {}, []
+    verdicts: dict[tuple, str] = {}
+    missing: list[tuple] = []
     for u, v, is_arrow, verdict in compare_edges(ours, theirs):
         tail, head = ours.names[u], ours.names[v]
         verdicts[tail, head] = verdict

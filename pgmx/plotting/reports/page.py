@@ -25,6 +25,7 @@ from pgmx.plotting.graphs.spring_layout import (
     count_readable,
     find_communities,
 )
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import render_svg
 from pgmx.plotting.reports.answers import pack_answers
 from pgmx.plotting.reports.edges import VERDICTS, Edge, count_edges
@@ -44,8 +45,10 @@ _SCRIPTS = (
     "vendor/cytoscape.min.js",
     "vendor/cytoscape-dagre.min.js",
     "templates/graph.js",
-    "templates/answers.js",
-    "templates/gaussian_answers.js",
+    "templates/junction_tree.js",
+    "templates/gaussian_network.js",
+    "templates/mixed_network.js",
+    "templates/panel.js",
     "templates/page.js",
 )
 _SUFFIXES = (".html", ".htm")
@@ -90,7 +93,7 @@ def save_report(
         edges below a share. Default: `source`, if it is a bootstrap.
     reference : pgmpy or networkx graph, or fitted learner, optional
         A graph on the same variables for comparison. Edges are coloured and dashed as shared, with another direction,
-        not in the reference, or only in the reference, as by :func:`plot_graph`; a legend counts them.
+        not in the reference, or only in the reference, as by :func:`pgmx.plotting.plot_graph`; a legend counts them.
     title : str, optional
         The heading. Default: the name of the class.
     notes : iterable of str, default=()
@@ -120,9 +123,10 @@ def save_report(
     neighbourhood of any other variable. Tables of parameters have at most 48 rows.
 
     Discrete Bayesian and Markov networks answer exactly if their junction tree has at most 2 million cells, Gaussian
-    networks with at most 250 variables by conditioning; a note says why others do not. Distributions, the probability
-    of the evidence, the most probable configuration and the mutual information with a target come from the model's
-    parameters in double precision. Without JavaScript the page shows a picture of a small graph and its edges.
+    networks with at most 250 variables by conditioning, and mixed networks within both limits; a note says why others
+    do not. Distributions, means with 95 % intervals, the probability of the evidence, the most probable configuration
+    and the mutual information with a target come from the model's parameters in double precision. Without JavaScript
+    the page shows a picture of a small graph and its edges.
 
     Examples
     --------
@@ -185,7 +189,8 @@ def render_page(facts: Facts) -> str:
         picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges), facts.reference)),
         listed=_list_static(facts),
         has_answers=answers is not None,
-        answers_in_states=answers is not None and "states" in answers,
+        answers_in_states=answers is not None and any(answers.get("states", ())),
+        answers_are_mixed=answers is not None and "tree" in answers,
         payload=Markup(_encode(payload)),
         style=Markup(_read("templates/report.css")),
         scripts=[Markup(_read(name)) for name in _SCRIPTS],
@@ -279,8 +284,7 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
 
 def measure_label(name: Any) -> float:
     """Return the width of a node's box."""
-    text = to_text(name)
-    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+    return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
 
 
 def _compute_positions(

@@ -154,7 +154,7 @@ if (report.history) {
 
 // ---- answers ----
 
-const answerPanel = !report.answers ? null : report.answers.states ? new DiscretePanel(report.answers) : new GaussianPanel(report.answers);
+const answerPanel = report.answers && makePanel(report.answers);
 
 // ---- theme, legend, print ----
 
