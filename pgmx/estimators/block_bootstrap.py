@@ -2,38 +2,25 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from math import ceil, inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from pgmx.checks import as_reals
-from pgmx.data.draws import count_draws
 from pgmx.data.series import LaggedSeries, Panel
 from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
+from pgmx.estimators.time_series.blocks import BlockLearner, BlockProblem, BlockResampler
 from pgmx.estimators.time_series.dense import DenseLDS
-from pgmx.estimators.time_series.dynamic.resampler import DynamicResampler, measure_blocks
-from pgmx.estimators.time_series.dynamic.search import DynamicBayesianNetworkSearch
-from pgmx.estimators.time_series.equations.learner import WindowsLearner
-from pgmx.estimators.time_series.equations.resampler import EquationsResampler
-from pgmx.estimators.time_series.learner import clone_silent, learn_or_raise
-from pgmx.estimators.time_series.linear import LDSLearner
-from pgmx.estimators.time_series.problem import LDSProblem
-from pgmx.estimators.time_series.svarm.learner import SVARMLearner
-from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
-from pgmx.estimators.time_series.svarm.resampler import SVARMResampler, SVARMRows
+from pgmx.estimators.time_series.learner import learn_or_raise
 from pgmx.models import TimeSeriesGraph
-from pgmx.models.time_series.coefficients import measure_strengths
 from pgmx.models.time_series.measures import make_lagged_strength_table
 from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
-from pgmx.statistics.lagged_moments import BlockMoments, compute_block_moments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,100 +43,27 @@ class EdgeSums(NamedTuple):
         """Return sums that are zero."""
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), n_resamples)
 
-    def add(self, lags: int | slice, edges: np.ndarray, values: np.ndarray) -> None:
+    def add(self, edges: np.ndarray, values: np.ndarray) -> None:
         """Add the edges and coefficients of one resample."""
-        self.counts[lags] += edges
-        self.sums[lags] += values
-        self.squares[lags] += values**2
+        self.counts[...] += edges
+        self.sums[...] += values
+        self.squares[...] += values**2
 
 
-class _LinearTask:
+class _Task:
     """Task of a worker: sums over some resamples."""
 
-    def __init__(
-        self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
-    ) -> None:
-        self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
-        self._lags, self._n_exogenous = lags, n_exogenous
+    def __init__(self, resampler: BlockResampler, seed: int, n_resamples: int, shape: tuple[int, ...]) -> None:
+        self._resampler, self._seed, self._n_resamples, self._shape = resampler, seed, n_resamples, shape
 
     def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
         """Return the sums over the resamples of a task."""
-        problem, learner = self._problem, clone_learner(self._learner)
-        blocks = BlockMoments(
-            arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
-        )
         numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
-        counts = np.array([count_draws(self._seed, resample, len(blocks.sizes)) for resample in numbers])
-        shape = (problem.lags, problem.n_series, problem.n_series)
-        sums = EdgeSums.zeros(shape, len(numbers))
-        for n_before, moments in enumerate(blocks.sum(counts)):
-            solution = learner._solve(replace(problem, summed=moments))
+        sums = EdgeSums.zeros(self._shape, len(numbers))
+        for n_before, (edges, values) in enumerate(self._resampler.solve_all(arrays, self._seed, numbers)):
             if n_before and is_past(inf):  # its solver may have been interrupted
                 return sums._replace(n_resamples=n_before)
-            matrices: Any = solution.coefficients
-            for lag, matrix in enumerate(matrices):
-                dense = matrix.toarray() if issparse(matrix) else matrix
-                sums.add(lag, dense != 0, dense)
-        return sums
-
-
-class _StructuralTask:
-    """Task of a worker: sums over some resamples of the rows of a structural vector autoregression."""
-
-    def __init__(self, resampler: SVARMResampler, sizes: np.ndarray, seed: int, n_resamples: int) -> None:
-        self._resampler, self._sizes, self._seed, self._n_resamples = resampler, sizes, seed, n_resamples
-
-    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
-        """Return the sums of coefficients, or else of strengths, over the resamples of a task."""
-        rows = SVARMRows(arrays.columns, arrays.targets, arrays.basis)
-        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
-        lags, n = self._resampler.learner.lags, rows.targets.shape[1]
-        sums = EdgeSums.zeros((lags + 1, n, n), len(numbers))
-        for n_before, resample in enumerate(numbers):
-            counts = count_draws(self._seed, resample, len(self._sizes))
-            edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
-            if n_before and is_past(inf):  # its solver may have been interrupted
-                return sums._replace(n_resamples=n_before)
-            sums.add(slice(None), edges, values * edges)
-        return sums
-
-
-class _WindowsTask:
-    """Task of a worker: sums over some resamples of the windows of structural equations."""
-
-    def __init__(self, resampler: EquationsResampler, seed: int, n_resamples: int) -> None:
-        self._resampler, self._seed, self._n_resamples = resampler, seed, n_resamples
-
-    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
-        """Return the sums of coefficients over the resamples of a task."""
-        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
-        sums = EdgeSums.zeros((1, *arrays.products.shape[1:]), len(numbers))
-        with one_blas_thread():
-            for n_before, resample in enumerate(numbers):
-                edges, values = self._resampler.solve(arrays, self._seed, resample)
-                if n_before and is_past(inf):  # its solver may have been interrupted
-                    return sums._replace(n_resamples=n_before)
-                sums.add(0, edges, values)
-        return sums
-
-
-class _DynamicTask:
-    """Task of a worker: sums over some resamples of the rows of a dynamic Bayesian network."""
-
-    def __init__(self, resampler: DynamicResampler, seed: int, n_resamples: int) -> None:
-        self._resampler, self._seed, self._n_resamples = resampler, seed, n_resamples
-
-    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
-        """Return the sums of strengths over the resamples of a task."""
-        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
-        lags, n = self._resampler.learner.lags, len(self._resampler.names)
-        sums = EdgeSums.zeros((lags + 1, n, n), len(numbers))
-        for n_before, resample in enumerate(numbers):
-            counts = count_draws(self._seed, resample, len(arrays.sizes))
-            edges, values = self._resampler.solve(np.repeat(counts, arrays.sizes))
-            if n_before and is_past(inf):  # its search may have been interrupted
-                return sums._replace(n_resamples=n_before)
-            sums.add(slice(None), edges, values)
+            sums.add(edges, values)
         return sums
 
 
@@ -253,7 +167,7 @@ class BlockBootstrap(BaseStructureLearner):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [LDSLearner, SVARMLearner, WindowsLearner, DynamicBayesianNetworkSearch, None],
+        "estimator": [BlockLearner, None],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -268,7 +182,7 @@ class BlockBootstrap(BaseStructureLearner):
     edge_probability_: np.ndarray
     coef_mean_: np.ndarray
     standard_errors_: np.ndarray
-    estimator_: LDSLearner | SVARMLearner | WindowsLearner | DynamicBayesianNetworkSearch
+    estimator_: BlockLearner
     block_length_: int
     n_blocks_: int
     n_resamples_: int
@@ -277,7 +191,7 @@ class BlockBootstrap(BaseStructureLearner):
 
     def __init__(
         self,
-        estimator: LDSLearner | SVARMLearner | WindowsLearner | DynamicBayesianNetworkSearch | None = None,
+        estimator: BlockLearner | None = None,
         *,
         block_length: int | None = None,
         n_resamples: int = 100,
@@ -314,20 +228,7 @@ class BlockBootstrap(BaseStructureLearner):
     def _open(self, X: Any) -> Panel | LaggedSeries:
         learner = self._make_learner()
         learner._validate()
-        if isinstance(learner, DynamicBayesianNetworkSearch):
-            return learner._open(X)
-        if isinstance(learner, LDSLearner) and not learner._reads_chunks():
-            raise ValueError(
-                f"BlockBootstrap resamples cross-products, but {type(learner).__name__} needs the rows "
-                "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
-                "solver='gram', or SparsityEnforcingLDS"
-            )
-        if isinstance(learner, WindowsLearner) and learner.exogenous != "blind":
-            raise ValueError(
-                f"BlockBootstrap has no powers of the inputs, got exogenous={learner.exogenous!r}: give "
-                "exogenous='blind'"
-            )
-        return learner._open_panel(X)
+        return learner._open_blocks(X)
 
     def _make_learner(self) -> Any:
         return DenseLDS() if self.estimator is None else clone_learner(self.estimator)
@@ -343,37 +244,13 @@ class BlockBootstrap(BaseStructureLearner):
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             with run.limit_runs():
-                if isinstance(learner, DynamicBayesianNetworkSearch):
-                    learn_or_raise(learner, opened)
-                    learner._set_names(opened.names)
-                    self._resample_scores(opened, learner, run)
-                    self.estimator_, self._results = learner, {}
-                    return run
-                if isinstance(learner, SVARMLearner):
-                    learn_or_raise(learner, opened)
-                    self._resample_rows(opened, clone_silent(learner), run)
-                    self.estimator_, self._results = learner, {}
-                    return run
-                if isinstance(learner, WindowsLearner):
-                    learn_or_raise(learner, opened)
-                    self._resample_windows(opened, learner, run)
-                    self.estimator_, self._results = learner, {}
-                    return run
                 with one_blas_thread():
                     learn_or_raise(learner, opened)
-                    problem = learner._make_problem(opened)
-                    blocks = self._make_blocks(problem)
-                self._resample_moments(blocks, clone_silent(learner), problem, run)
+                    blocks = learner._divide_blocks(opened, self._choose_length)
+                self._check_n_blocks(blocks.arrays.sizes)
+                self._resample(blocks, learner.lags, run)
         self.estimator_, self._results = learner, {}
         return run
-
-    def _make_blocks(self, problem: LDSProblem) -> BlockMoments:
-        """Return the cross-products of the blocks."""
-        length = self._choose_length(problem.n_targets)
-        assert problem.panel is not None
-        blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
-        self._check_n_blocks(len(blocks.sizes), problem.n_targets)
-        return blocks
 
     def _choose_length(self, n_targets: int) -> int:
         # the cube root of the number of rows; 1e-9 keeps exact cubes from being rounded up
@@ -381,66 +258,20 @@ class BlockBootstrap(BaseStructureLearner):
         self.block_length_ = length
         return length
 
-    def _check_n_blocks(self, n_blocks: int, n_targets: int) -> None:
-        self.n_blocks_ = n_blocks
-        if n_blocks < 2:
+    def _check_n_blocks(self, sizes: np.ndarray) -> None:
+        self.n_blocks_ = len(sizes)
+        if self.n_blocks_ < 2:
             raise ValueError(
-                f"block_length={self.block_length_} makes a single block of {n_targets} predicted rows: give a smaller "
-                "block_length"
+                f"block_length={self.block_length_} makes a single block of {sizes.sum()} predicted rows: give a "
+                "smaller block_length"
             )
 
-    def _resample_moments(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
+    def _resample(self, blocks: BlockProblem, lags: int, run: Run) -> None:
         """Run the resamples and set the results. The tasks do not depend on the number of workers."""
-        bare = replace(problem, panel=None)
-        # the rows stay here: workers need only the cross-products of the blocks
-        task = _LinearTask(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
-        arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
-        units = problem.scales[:, None] / problem.scales
-        self._set_results(self._run_tasks(task, arrays, run), units, first=1)
-
-    def _draw_seed(self) -> int:
-        return int(
-            self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
-        )
-
-    def _resample_rows(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
-        """Run the resamples of a structural vector autoregression, which draw rows of the same columns."""
-        lags = learner.lags
-        length = self._choose_length(panel.count_targets(lags))
-        sizes = [
-            min(length, len(segment) - lags - begin)
-            for segment in panel.segments
-            for begin in range(0, len(segment) - lags, length)
-        ]
-        self._check_n_blocks(len(sizes), sum(sizes))
-        with one_blas_thread():
-            resampler, rows = SVARMResampler.from_panel(learner, panel)
-        units = np.ones((panel.n_series, panel.n_series))
-        if isinstance(learner, LinearSVARM):
-            units = learner.scales_[:, None] / learner.scales_
-        task = _StructuralTask(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
-        self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
-
-    def _resample_windows(self, panel: Panel, fitted: WindowsLearner, run: Run) -> None:
-        """Run the resamples of structural equations, which draw blocks within each window."""
-        length = self._choose_length(int(fitted.window_lengths_.min()))
-        learner = clone_silent(fitted)
-        learner._scales, learner._required, learner.coef_ = fitted._scales, fitted._required, fitted.coef_
-        resampler, arrays = EquationsResampler.from_panel(learner, panel, length)
-        self._check_n_blocks(len(arrays.sizes), int(arrays.sizes.sum()))
-        task = _WindowsTask(resampler, self._draw_seed(), self.n_resamples)
-        units = fitted._scales[:, None] / fitted._scales
-        self._set_results(self._run_tasks(task, arrays, run), units, first=0)
-
-    def _resample_scores(self, series: LaggedSeries, fitted: DynamicBayesianNetworkSearch, run: Run) -> None:
-        """Run the resamples of a dynamic Bayesian network, which count rows several times or not at all."""
-        sizes = measure_blocks(series, self._choose_length(len(series.targets)))
-        self._check_n_blocks(len(sizes), int(sizes.sum()))
-        options = {"n_jobs": None, "checkpoint": None}
-        resampler = DynamicResampler.from_fitted(fitted, clone_silent(fitted).set_params(**options))
-        task = _DynamicTask(resampler, self._draw_seed(), self.n_resamples)
-        n = len(series.names)
-        self._set_results(self._run_tasks(task, SharedArrays(sizes=sizes), run), np.ones((n, n)), first=0)
+        given: Any = self.random_state
+        seed = int(given if isinstance(given, Integral) else random_draws(1, given)[1])
+        task = _Task(blocks.resampler, seed, self.n_resamples, (lags + 1, *blocks.units.shape))
+        self._set_results(self._run_tasks(task, blocks.arrays, run), blocks.units)
 
     def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[EdgeSums]:
         """Return the sums of the tasks, in their order, and end the run."""
@@ -461,16 +292,15 @@ class BlockBootstrap(BaseStructureLearner):
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         return ordered
 
-    def _set_results(self, parts: list[EdgeSums], units: np.ndarray, first: int) -> None:
-        """Set the results of the lags from `first` on."""
+    def _set_results(self, parts: list[EdgeSums], units: np.ndarray) -> None:
+        """Set the results in the user's units."""
         done = sum(part.n_resamples for part in parts)
-        counts, sums, squares = (sum(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True))
-        lagged = np.zeros((3, first + parts[0].counts.shape[0], *units.shape))
-        lagged[0, first:] = counts / done
-        lagged[1, first:] = units * sums / np.maximum(counts, 1)
+        totals: Any = (sum(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True))
+        counts, sums, squares = totals
+        self.edge_probability_ = counts / done
+        self.coef_mean_ = units * sums / np.maximum(counts, 1)
         # rounding may make the variance of equal coefficients slightly negative
-        lagged[2, first:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
-        self.edge_probability_, self.coef_mean_, self.standard_errors_ = lagged
+        self.standard_errors_ = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
         self.n_resamples_ = done
 
     def consensus_graph(self, threshold: float = 0.9) -> TimeSeriesGraph:
@@ -499,34 +329,7 @@ class BlockBootstrap(BaseStructureLearner):
         probable = self.edge_probability_ >= float(threshold) - 1e-12
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)
-        learner = self.estimator_
-        if isinstance(learner, DynamicBayesianNetworkSearch):
-            return self._join_edges(learner, confidence, weights)
-        if isinstance(learner, LDSLearner):
-            return learner._graph_coefficients(weights, confidence=confidence)
-        if isinstance(learner, WindowsLearner):
-            strengths = np.abs(weights) * learner._scales / learner._scales[:, None]
-            return TimeSeriesGraph.from_coefficients(
-                self.variables_, list(weights), strengths=list(strengths), confidence=confidence
-            )
-        options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
-        if not isinstance(learner, LinearSVARM):  # its strengths replace coefficients
-            return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
-        strengths = measure_strengths(list(weights), learner.scales_)
-        return TimeSeriesGraph.from_coefficients(self.variables_, weights, strengths=strengths, **options)
-
-    def _join_edges(
-        self, learner: DynamicBayesianNetworkSearch, confidence: np.ndarray, strengths: np.ndarray
-    ) -> TimeSeriesGraph:
-        """Return the graph of probable edges; a pair of a row that is probable both ways is undirected."""
-        names, graph = self.variables_, TimeSeriesGraph()
-        graph.add_nodes_from(learner.nodes_)
-        for lag, target, source in np.argwhere(confidence).tolist():
-            mark = {"undirected": True} if lag == 0 and confidence[0, source, target] else {}
-            entry = lag, target, source
-            numbers = {"strength": float(strengths[entry]), "confidence": float(confidence[entry])}
-            graph.add_edge((names[source], lag), (names[target], 0), **numbers, **mark)
-        return graph
+        return self.estimator_._graph_resamples(weights, confidence)
 
     @property
     def strengths_(self) -> "pd.DataFrame":
@@ -534,9 +337,10 @@ class BlockBootstrap(BaseStructureLearner):
         return self._make_once("strengths", self._make_strengths)
 
     def _make_strengths(self) -> "pd.DataFrame":
-        undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
-        feedback = isinstance(self.estimator_, WindowsLearner)
-        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected, feedback)
+        learner = self.estimator_
+        return make_lagged_strength_table(
+            self.variables_, self.edge_probability_, learner._is_skeleton(), learner._has_feedback
+        )
 
     @property
     def graph_(self) -> TimeSeriesGraph:

@@ -20,11 +20,10 @@ from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import ContinuousLearner, GaussianLearner, WrappingLearner
 from pgmx.estimators.paths import extend_penalties, space_penalties
-from pgmx.estimators.time_series.equations.sparse_problem import EquationsPathSolver
 from pgmx.estimators.time_series.equations.sparse_tensor_sem import SparseTensorSEM
 from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
-from pgmx.estimators.time_series.series_path import PathSolver, SeriesPath, SeriesPathSolver, solve_series_path
+from pgmx.estimators.time_series.series_path import PathSolver, SeriesPath, solve_series_path
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner, SVARMPath
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
@@ -253,8 +252,7 @@ class SelectedGraph(WrappingLearner):
 
     def _open(self, X):
         learner = self._inner_learner()
-        is_structural = isinstance(learner, SVARMLearner)
-        allowed: Any = SELECTIONS if is_structural else CRITERIA
+        allowed = learner._selections if isinstance(learner, TimeSeriesLearner) else tuple(CRITERIA)
         if self.selection not in allowed:
             names = ", ".join(allowed)
             raise ValueError(
@@ -302,6 +300,8 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, units = learner._read_orders(self.lags), None
+            names = ("selection", "gamma", "n_folds", "early_stopping")
+            options = {name: getattr(self, name) for name in names}
             choice: PathSolver
             choices: list[tuple[float, Any, SeriesPath, Panel, PathSolver]] = []
             with learner._on_threads(), run.limit_runs():
@@ -311,9 +311,7 @@ class SelectedGraph(WrappingLearner):
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = _set_order(learner, order)
-                    solver: Any = EquationsPathSolver if isinstance(learner, SparseTensorSEM) else SeriesPathSolver
-                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
-                    choice = solver(learner, rows, *options, units)
+                    choice = learner._make_path_solver(rows, units, **options)
                     units, largest = choice.units, choice.lam_max
                     lams = space_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
                     path = solve_series_path(choice, lams, run, extend_penalties, _MAX_EXTENSIONS, _MIN_RATIO * largest)

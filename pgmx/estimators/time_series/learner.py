@@ -82,6 +82,9 @@ class TimeSeriesLearner(BaseStructureLearner):
     n_targets_: int
     n_left_out_: int
 
+    #: Criteria by which `SelectedGraph` can choose the penalty.
+    _selections: tuple[str, ...] = ("ebic", "cv")
+
     _exogenous_names: tuple
     _index: TimeIndex | None
     _n_rows: int

@@ -1,7 +1,9 @@
-"""Base classes of the learners of linear dynamical systems: units, results, forecasts; runs over blocks of targets."""
+"""Base classes of the learners of linear dynamical systems: units, results, forecasts, resamples, and their runs."""
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,18 +12,34 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level
+from pgmx.data.draws import count_draws
 from pgmx.data.series import Panel, SeriesChunks, continue_labels
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TargetCounter, TimeSeriesLearner
+from pgmx.estimators.base import clone_learner
+from pgmx.estimators.time_series.blocks import BlockLearner, BlockProblem, BlockResampler
+from pgmx.estimators.time_series.learner import (
+    RUN_CONSTRAINTS,
+    IterativeLearner,
+    TargetCounter,
+    TimeSeriesLearner,
+    clone_silent,
+)
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.estimators.time_series.series_path import PathSolver, SeriesPathSolver
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.models.time_series.history import label_targets
+from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.run import Run
-from pgmx.statistics.lagged_moments import compute_lagged_moments, make_lagged_design
+from pgmx.statistics.lagged_moments import (
+    BlockMoments,
+    compute_block_moments,
+    compute_lagged_moments,
+    make_lagged_design,
+)
 
 
-class LDSLearner(TimeSeriesLearner):
+class LDSLearner(BlockLearner, TimeSeriesLearner):
     """Base of the learners of linear dynamical systems. A subclass implements `_solve` (of an `LDSProblem`).
 
     The problem and its solution are in the units of the solver, all results in the units of the user. A subclass with
@@ -97,6 +115,34 @@ class LDSLearner(TimeSeriesLearner):
         self._deviations = problem.deviations
         self._results = {}
         self._set_names(problem.names)
+
+    def _make_path_solver(self, panel: Panel, units: np.ndarray | None, **options: Any) -> PathSolver:
+        """Return the solver of penalties for `SelectedGraph`; `units` of the series make orders comparable."""
+        return SeriesPathSolver(self, panel, units=units, **options)
+
+    # ---- resamples of blocks of rows ----
+
+    def _open_blocks(self, X: Any) -> Panel:
+        if not self._reads_chunks():
+            raise ValueError(
+                f"BlockBootstrap resamples cross-products, but {type(self).__name__} needs the rows "
+                "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
+                "solver='gram', or SparsityEnforcingLDS"
+            )
+        return self._open_panel(X)
+
+    def _divide_blocks(self, opened: Panel, choose_length: Callable[[int], int]) -> BlockProblem:
+        problem = self._make_problem(opened)
+        assert problem.panel is not None
+        length = choose_length(problem.n_targets)
+        blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
+        # the rows stay here: workers need only the cross-products of the blocks
+        resampler = LinearResampler(clone_silent(self), replace(problem, panel=None))
+        arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
+        return BlockProblem(resampler, arrays, problem.scales[:, None] / problem.scales)
+
+    def _graph_resamples(self, means: np.ndarray, confidence: np.ndarray) -> TimeSeriesGraph:
+        return self._graph_coefficients(means, confidence=confidence)
 
     # ---- results ----
 
@@ -231,6 +277,28 @@ class LDSLearner(TimeSeriesLearner):
         for lag, matrix in enumerate(matrices):
             values = values + (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
         return values, targets
+
+
+@dataclass(frozen=True, eq=False)
+class LinearResampler(BlockResampler):
+    """A learner and a problem without its rows: resamples sum the cross-products of blocks."""
+
+    learner: LDSLearner
+    problem: LDSProblem
+
+    def solve_all(self, arrays: SharedArrays, seed: int, numbers: range) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the edges of each resample, and their standardised coefficients."""
+        problem, learner = self.problem, clone_learner(self.learner)  # threads share it
+        blocks = BlockMoments(
+            arrays.products, arrays.squares, arrays.sizes, problem.lags, problem.n_exogenous, problem.has_intercept
+        )
+        counts = np.array([count_draws(seed, number, len(blocks.sizes)) for number in numbers])
+        values = np.zeros((problem.lags + 1, problem.n_series, problem.n_series))
+        for moments in blocks.sum(counts):
+            matrices: Any = learner._solve(replace(problem, summed=moments)).coefficients
+            for lag, matrix in enumerate(matrices, start=1):
+                values[lag] = matrix.toarray() if issparse(matrix) else matrix
+            yield values != 0, values
 
 
 class SparseLDSLearner(IterativeLearner, LDSLearner):

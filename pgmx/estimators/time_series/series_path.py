@@ -15,7 +15,6 @@ from scipy.sparse import csr_array
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
 from pgmx.estimators.paths import PenaltyPath, find_smallest, is_past_best
-from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
 from pgmx.runs.run import Run
@@ -123,7 +122,7 @@ class SeriesPathSolver(PathSolver):
 
     def __init__(
         self,
-        learner: LDSLearner,
+        learner: Any,
         panel: Panel,
         selection: str,
         gamma: float,
@@ -136,10 +135,6 @@ class SeriesPathSolver(PathSolver):
             raise ValueError(f"{name} has no penalty to choose: use SparsityInducingLDS")
         if not learner._reads_chunks():
             raise ValueError(f"SelectedGraph needs {name} with solver='lasso' and screen=None")
-        if selection == "stars":
-            raise ValueError(
-                "selection='stars' is not for time series, whose rows cannot be subsampled: choose 'ebic' or 'cv'"
-            )
         self._learner, self._gamma, self._selection = learner, gamma, selection
         self._problem: LDSProblem = learner._make_problem(panel)
         super().__init__(self._problem.names, self._problem.lags, early_stopping)

@@ -15,6 +15,10 @@ from pgmx.solvers.time_series.group_lasso import (
     Record,
     factor_columns,
 )
+from pgmx.solvers.time_series.robust_programmes import MOST_PRODUCTS, RobustProgrammes
+
+#: Maximum number of targets whose linear programmes are solved at once.
+MOST_TARGETS = 64
 
 
 class RobustADMM:
@@ -100,7 +104,7 @@ def solve_robust(
 ) -> GroupEstimates:
     """Return the solution at one penalty with gaps of at most `tol` times the objectives, and its residuals.
 
-    The lasso on single columns is a linear programme, which HiGHS solves; ADMM would need many steps.
+    The lasso on single columns is a linear programme; ADMM would need many steps.
     """
     if not is_ridge and (np.diff(problem.starts) == 1).all():
         return _solve_programmes(problem, lam, basis, epsilon, deadline, record)
@@ -170,16 +174,27 @@ def solve_programme(
 def _solve_programmes(
     problem: GroupLassoProblem, lam: float, basis: np.ndarray, epsilon: float, deadline: float, record: Record | None
 ) -> GroupEstimates:
-    """Return the solutions of all targets; after the deadline targets have no coefficients."""
+    """Return the solutions of all targets; after the deadline they are incomplete, or zero."""
     n, width = len(problem.targets), problem.columns.shape[1]
-    w, levels, thetas = np.zeros((n, width)), np.zeros((n, basis.shape[1])), np.zeros_like(problem.targets)
-    for target in range(n):
-        used = np.flatnonzero(problem.allowed[target])
-        solved = solve_programme(problem.targets[target], problem.columns[:, used], basis, lam, epsilon)
-        w[target, used], levels[target], thetas[target] = solved.coefficients, solved.levels, solved.theta
-        is_over = record is not None and record(np.nan, problem.count_blocks(w))
+    columns = np.ascontiguousarray(np.hstack([problem.columns, basis]))
+    free = np.hstack([problem.allowed, np.ones((n, basis.shape[1]), dtype=bool)])
+    beta, thetas = np.zeros(free.shape), np.zeros_like(problem.targets)
+    size = min(max(MOST_PRODUCTS // free.shape[1] ** 2, 1), MOST_TARGETS)
+    for begin in range(0, n, size):
+        part = np.arange(begin, min(begin + size, n))
+        programmes = RobustProgrammes(columns, width, problem.targets[part], free[part], lam, epsilon)
+        beta[part], thetas[part], exact = programmes.solve(lambda: is_past(deadline))
+        for target in part[~exact].tolist():
+            if is_past(deadline):
+                break
+            used = np.flatnonzero(free[target, :width])
+            solved = solve_programme(problem.targets[target], problem.columns[:, used], basis, lam, epsilon)
+            beta[target], thetas[target] = 0.0, solved.theta
+            beta[target, used], beta[target, width:] = solved.coefficients, solved.levels
+        is_over = record is not None and record(np.nan, problem.count_blocks(beta[:, :width]))
         if is_over or is_past(deadline):
             break
+    w, levels = np.ascontiguousarray(beta[:, :width]), beta[:, width:]
     objectives, gaps, residuals = certify(problem, lam, basis, w, levels, thetas, epsilon=epsilon, is_ridge=False)
     return GroupEstimates(w, objectives, gaps, np.ones(n, dtype=np.int64), residuals)
 

@@ -158,7 +158,7 @@ def test_results_are_those_of_the_chosen_learner():
     [
         (SelectedGraph(DenseLDS()), "DenseLDS has no penalty"),
         (SelectedGraph(SparsityInducingLDS(screen=2)), "screen=None"),
-        (SelectedGraph(SparsityInducingLDS(), selection="stars"), "choose 'ebic' or 'cv'"),
+        (SelectedGraph(SparsityInducingLDS(), selection="stars"), "choose one of ebic, cv"),
         (SelectedGraph(SparsityInducingLDS(), selection="cv", n_folds=99), "n_folds=99 needs a series with"),
         (SelectedGraph(SparsityInducingLDS(), checkpoint="x.npz"), "checkpoint is only for Gaussian"),
     ],

@@ -133,7 +133,7 @@ def test_bad_input(options, text):
     ("learner", "options", "text"),
     [
         ({"exogenous": "known"}, {}, "SelectedGraph has no powers"),
-        ({}, {"selection": "stars"}, "not for time series"),
+        ({}, {"selection": "stars"}, "choose one of ebic, cv"),
         ({}, {"selection": "cv", "n_folds": 9}, "n_folds=9 needs 9 windows, got 8"),
         ({}, {"lags": [1]}, "edges are instantaneous"),
         ({}, {"checkpoint": "file"}, "checkpoint is only for"),

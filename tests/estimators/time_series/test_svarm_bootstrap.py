@@ -85,6 +85,9 @@ def test_instantaneous_edges_count_as_the_graph_has_them():
     assert {frozenset((u[0], v[0])) for u, v in graph.instantaneous_edges} == {
         frozenset((f"x{a}", f"x{b}")) for a, b in pairs
     }
+    arrows = {(f"x{source}", f"x{target}") for target, source in np.argwhere(oriented.edge_probability_[0] >= 0.5)}
+    edges = oriented.consensus_graph(0.5).instantaneous_edges
+    assert {(u[0], v[0]) for u, v in edges} == arrows != {(b, a) for a, b in arrows}
 
 
 def test_the_number_of_workers_does_not_show():

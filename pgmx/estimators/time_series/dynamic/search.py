@@ -32,6 +32,7 @@ from pgmx.estimators.time_series.dynamic.knowledge import (
     order_first_nodes,
     read_slice_constraints,
 )
+from pgmx.estimators.time_series.dynamic.resampler import ResampledNetwork
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.dynamic.network import DynamicBayesianNetwork
 from pgmx.models.time_series.dynamic.two_slice_network import choose_class
@@ -55,7 +56,7 @@ FIRST_ROWS_OPTIONS = (
 )
 
 
-class DynamicBayesianNetworkSearch(HillClimbSearch):
+class DynamicBayesianNetworkSearch(ResampledNetwork, HillClimbSearch):
     r"""Search for a dynamic Bayesian network: each row of a series depends on the rows before it.
 
     The transition network has an edge ((source, l), (target, 0)) if the present of the target depends on the source l
@@ -565,7 +566,8 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         -------
         LearningCost
             Bytes per component and their sum, as for :class:`HillClimbSearch` on the table of all variables at all
-            lags. Discrete variables without weights, and Gaussian scores, need less: rows are not copied per lag.
+            lags. Discrete variables and Gaussian scores need less: rows are not copied per lag, unless whole weights
+            repeat discrete rows.
 
         Raises
         ------
@@ -576,7 +578,7 @@ class DynamicBayesianNetworkSearch(HillClimbSearch):
         if X is not None:
             series = self._open(X)
             columns = self._read_columns(series, weighted)
-            table = columns.coded if columns.lanes is None else columns.lanes.table
+            table = columns.coded if columns.of_rows is None else columns.of_rows.table
             cards = None if table is None else table.cardinalities
             n_rows, n_floats = len(series.targets), len(columns.numbers)
         n = self.lags + 1

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Self
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, join_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.blocks import BlockLearner, BlockProblem
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TimeSeriesLearner
+from pgmx.estimators.time_series.equations.resampler import EquationsResampler
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TimeSeriesLearner, clone_silent
 from pgmx.models import TimeSeriesGraph
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows, gather_moments
@@ -73,7 +75,7 @@ class EquationsLearner(TimeSeriesLearner):
         return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
 
 
-class WindowsLearner(IterativeLearner, EquationsLearner):
+class WindowsLearner(BlockLearner, IterativeLearner, EquationsLearner):
     """Base of the learners from all windows of a series. A subclass implements `_fit` with `_gather` and `_finish`."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -94,6 +96,8 @@ class WindowsLearner(IterativeLearner, EquationsLearner):
     window_lengths_: np.ndarray
 
     _means: np.ndarray
+
+    _has_feedback = True
 
     def fit(
         self,
@@ -167,6 +171,26 @@ class WindowsLearner(IterativeLearner, EquationsLearner):
         self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges and coefficients (N, N) of other windows of unit series, given a first estimate of A."""
+
+    def _open_blocks(self, X: Any) -> Panel:
+        if self.exogenous != "blind":
+            raise ValueError(
+                f"BlockBootstrap has no powers of the inputs, got exogenous={self.exogenous!r}: give exogenous='blind'"
+            )
+        return self._open_panel(X)
+
+    def _divide_blocks(self, opened: Panel, choose_length: Callable[[int], int]) -> BlockProblem:
+        length = choose_length(int(self.window_lengths_.min()))
+        learner = clone_silent(self)
+        learner._scales, learner._required, learner.coef_ = self._scales, self._required, self.coef_
+        resampler, arrays = EquationsResampler.from_panel(learner, opened, length)
+        return BlockProblem(resampler, arrays, self._scales[:, None] / self._scales)
+
+    def _graph_resamples(self, means: np.ndarray, confidence: np.ndarray) -> TimeSeriesGraph:
+        strengths = np.abs(means) * self._scales / self._scales[:, None]
+        return TimeSeriesGraph.from_coefficients(
+            self.variables_, list(means), strengths=list(strengths), confidence=confidence
+        )
 
     def _finish(self, opened: Panel) -> None:
         """Set the results that depend on the coefficients."""

@@ -1,5 +1,6 @@
 """Resamples of windows: blocks of rows are drawn within each window, by their second moments."""
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from math import e
@@ -10,12 +11,13 @@ import numpy as np
 from pgmx.data.draws import make_fractions
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
+from pgmx.estimators.time_series.blocks import BlockResampler
 from pgmx.parallel.tasks import SharedArrays
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments
 
 
 @dataclass(frozen=True, eq=False)
-class EquationsResampler:
+class EquationsResampler(BlockResampler):
     """The common input of all resamples: a learner of series with standard deviation 1, and its first estimate."""
 
     learner: Any
@@ -46,6 +48,12 @@ class EquationsResampler:
         knowledge = learner._read_knowledge(panel.names, range(1))
         resampler = cls(fresh, learner.coef_ * (scales / scales[:, None]), knowledge.allow(n, 0))
         return resampler, SharedArrays(products=np.stack(products), sizes=np.array(sizes), windows=np.array(windows))
+
+    def solve_all(self, arrays: SharedArrays, seed: int, numbers: range) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the edges of each resample, and their standardised coefficients."""
+        for number in numbers:
+            edges, values = self.solve(arrays, seed, number)
+            yield edges[None], values[None]
 
     def solve(self, arrays: SharedArrays, seed: int, resample: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges [target, source] of a resample, and the standardised coefficients."""

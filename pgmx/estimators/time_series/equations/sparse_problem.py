@@ -93,13 +93,7 @@ class SparseProblem:
 class EquationsPathSolver(PathSolver):
     """Solver of sparse structural equations along a path, compared by EBIC or by held-out windows."""
 
-    def __init__(
-        self, learner: Any, panel: Panel, selection: str, gamma: float, n_folds: int, early_stopping: bool, _: Any
-    ):
-        if selection == "stars":
-            raise ValueError(
-                "selection='stars' is not for time series, whose rows cannot be subsampled: choose 'ebic' or 'cv'"
-            )
+    def __init__(self, learner: Any, panel: Panel, selection: str, gamma: float, n_folds: int, early_stopping: bool):
         if learner.exogenous != "blind":
             raise ValueError(
                 f"SelectedGraph has no powers of the inputs, got exogenous={learner.exogenous!r}: give "

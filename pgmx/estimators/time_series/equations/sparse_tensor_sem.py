@@ -16,7 +16,7 @@ from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.equations.learner import WindowsLearner, warn_of_proportional_powers
-from pgmx.estimators.time_series.equations.sparse_problem import SparseProblem
+from pgmx.estimators.time_series.equations.sparse_problem import EquationsPathSolver, SparseProblem
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, is_past
 from pgmx.solvers.time_series.sem_likelihood import (
@@ -288,6 +288,10 @@ class SparseTensorSEM(WindowsLearner):
             self._set_equations(data, matrix, opened.names)
         self._finish(opened)
         return self._end_run(run, converged)
+
+    def _make_path_solver(self, panel: Panel, units: np.ndarray | None, **options: Any) -> EquationsPathSolver:
+        """Return the solver of penalties for `SelectedGraph`."""
+        return EquationsPathSolver(self, panel, **options)
 
     def _relearn(
         self, data: SecondMoments, start: np.ndarray, allowed: np.ndarray | None

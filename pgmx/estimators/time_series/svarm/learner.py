@@ -45,6 +45,7 @@ from pgmx.estimators.time_series.svarm.problem import (
     Trials,
     list_targets,
 )
+from pgmx.estimators.time_series.svarm.resampler import ResampledSVARM
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
@@ -138,7 +139,7 @@ class SVARMPath(PenaltyPath):
         )
 
 
-class SVARMLearner(IterativeLearner, TimeSeriesLearner):
+class SVARMLearner(ResampledSVARM, IterativeLearner, TimeSeriesLearner):
     """Base of the learners of structural vector autoregressions. A subclass implements `_list_kernels`."""
 
     _parameter_constraints = {
@@ -171,6 +172,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     epsilon: float
     penalty: str
     max_rank: int | None = None
+    _selections = SELECTIONS
 
     strengths_: np.ndarray
     exogenous_coef_: np.ndarray

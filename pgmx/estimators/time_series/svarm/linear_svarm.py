@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
-from pgmx.estimators.time_series.svarm.problem import read_lines
+from pgmx.estimators.time_series.svarm.problem import make_terms, read_lines
+from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.coefficients import measure_strengths
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.kernel_blocks import Kernel, make_kernel
+from pgmx.solvers.time_series.kernel_blocks import Kernel, KernelBlocks, make_kernel
 
 
 class LinearSVARM(SVARMLearner):
@@ -225,3 +227,15 @@ class LinearSVARM(SVARMLearner):
         level = scales * (self._terms.intercept + shift) + self.means_
         self.intercept_ = level - (self.coef_ @ self._source_means).sum(axis=0)
         return run
+
+    def _measure_units(self) -> np.ndarray:
+        return self.scales_[:, None] / self.scales_
+
+    def _read_effects(self, blocks: KernelBlocks, weights: np.ndarray, strengths: np.ndarray) -> np.ndarray:
+        return read_lines(make_terms(blocks, weights, np.arange(len(weights))), strengths.shape)[0]
+
+    def _graph_resamples(self, means: np.ndarray, confidence: np.ndarray) -> TimeSeriesGraph:
+        strengths, is_skeleton = measure_strengths(list(means), self.scales_), self._is_skeleton()
+        return TimeSeriesGraph.from_coefficients(
+            self.variables_, means, strengths=strengths, confidence=confidence, undirected_instantaneous=is_skeleton
+        )

@@ -1,27 +1,28 @@
 """Resamples of the rows of a structural vector autoregression, with blocks of columns computed once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from pgmx.data.draws import count_draws
 from pgmx.data.series import Panel
-from pgmx.estimators.time_series.svarm.learner import SVARMLearner
-from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
+from pgmx.estimators.time_series.blocks import BlockLearner, BlockProblem, BlockResampler, cut_blocks
+from pgmx.estimators.time_series.learner import clone_silent
 from pgmx.estimators.time_series.svarm.problem import (
     BlockKnowledge,
     Trials,
     add_strengths,
     gather_estimates,
     list_columns,
-    make_terms,
-    read_lines,
     solve_parts,
     span_columns,
 )
+from pgmx.models import TimeSeriesGraph
+from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.run import current_deadline
 from pgmx.solvers.time_series.group_lasso import GroupEstimates, GroupLassoProblem
 from pgmx.solvers.time_series.kernel_blocks import KernelBlocks
@@ -49,21 +50,28 @@ class SVARMRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SVARMResampler:
+class SVARMResampler(BlockResampler):
     """The common input of all resamples: a learner, the blocks without their columns, and knowledge of edges."""
 
-    learner: SVARMLearner
+    learner: Any
     blocks: KernelBlocks
     knowledge: BlockKnowledge
 
     @classmethod
-    def from_panel(cls, learner: SVARMLearner, panel: Panel) -> tuple[Self, SVARMRows]:
+    def from_panel(cls, learner: Any, panel: Panel) -> tuple[Self, SVARMRows]:
         """Return the resampler of a learner, and the rows of a panel."""
         if isinstance(panel, Trials):
             raise ValueError("BlockBootstrap is for series: blocks of independent rows of inputs have no order")
         problem = learner._make_problem(panel)
         rows = SVARMRows(problem.free.columns, np.ascontiguousarray(problem.centred.T), problem.basis)
         return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
+
+    def solve_all(self, arrays: SharedArrays, seed: int, numbers: range) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the edges of each resample, and their strengths or standardised coefficients."""
+        rows, sizes = SVARMRows(arrays.columns, arrays.targets, arrays.basis), arrays.sizes
+        for number in numbers:
+            edges, values = self.solve(rows, np.repeat(count_draws(seed, number, len(sizes)), sizes))
+            yield edges, values * edges
 
     def solve(self, rows: SVARMRows, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges [lag, target, source] of a resample, and its strengths or standardised coefficients.
@@ -86,10 +94,7 @@ class SVARMResampler:
             weights[part.targets] = part.complete(estimate, self.blocks, sample)
         add_strengths(strengths, self.blocks, np.arange(n), weights)
         learner._warn_unless_converged([gather_estimates(lam, estimates, strengths, learner.tol)])
-        values = strengths
-        if isinstance(learner, LinearSVARM):
-            values = read_lines(make_terms(self.blocks, weights, np.arange(n)), strengths.shape)[0]
-        return learner._find_edges(strengths), values
+        return learner._find_edges(strengths), learner._read_effects(self.blocks, weights, strengths)
 
     def _divide(self, sample: SVARMRows) -> Iterator["_Subproblem"]:
         """Yield the targets with the same required edges, whose columns are removed."""
@@ -127,6 +132,32 @@ class _Subproblem(NamedTuple):
             fit = np.linalg.lstsq(sample.columns[:, self.required], remainder, rcond=None)[0]
             weights[:, self.required] = fit.T
         return weights
+
+
+class ResampledSVARM(BlockLearner):
+    """Mixin: resamples of learners whose effects are strengths, without coefficients."""
+
+    def _open_blocks(self: Any, X: Any) -> Panel:
+        return self._open_panel(X)
+
+    def _divide_blocks(self: Any, opened: Panel, choose_length: Callable[[int], int]) -> BlockProblem:
+        length = choose_length(opened.count_targets(self.lags))
+        sizes = cut_blocks((len(segment) - self.lags for segment in opened.segments), length)
+        resampler, rows = SVARMResampler.from_panel(clone_silent(self), opened)
+        return BlockProblem(resampler, SharedArrays(**rows._asdict(), sizes=sizes), self._measure_units())
+
+    def _graph_resamples(self: Any, means: np.ndarray, confidence: np.ndarray) -> TimeSeriesGraph:
+        return TimeSeriesGraph.from_coefficients(
+            self.variables_, None, strengths=means, confidence=confidence, undirected_instantaneous=self._is_skeleton()
+        )
+
+    def _measure_units(self: Any) -> np.ndarray:
+        """Return the units (n, n) of effects."""
+        return np.ones((self.n_features_in_, self.n_features_in_))
+
+    def _read_effects(self, blocks: KernelBlocks, weights: np.ndarray, strengths: np.ndarray) -> np.ndarray:
+        """Return the effects [lag, target, source] of weights (n, F) and their strengths, in units of the solver."""
+        return strengths
 
 
 def _orthogonalise(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
