@@ -127,8 +127,8 @@ DIRECTIVES = {
 }
 
 # Cython writes shortcuts around the public functions of Python for calls and integers, into each kernel anew. They save
-# nanoseconds per call of a kernel, nothing within its loops, and are 5 % of its bytes. A wheel is compressed as a whole:
-# strings that are compressed by themselves make it larger.
+# nanoseconds per call of a kernel, nothing within its loops, and are 5 % of its bytes. Strings that are compressed by
+# themselves make a wheel larger, as it is compressed as a whole.
 MACROS = [
     ("CYTHON_COMPRESS_STRINGS", "0"),
     ("CYTHON_UNPACK_METHODS", "0"),
