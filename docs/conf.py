@@ -60,6 +60,7 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True
 maximum_signature_line_length = 100
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the templates of autosummary list them
 numpydoc_class_members_toctree = False
 
@@ -77,6 +78,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # the page of times asks for scripts from the network
     "plot_gallery": True,
 }
 

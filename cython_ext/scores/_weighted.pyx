@@ -14,7 +14,7 @@ References: Koller & Friedman (2009), section 18.4.3 (decomposable scores).
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport bsearch, qsort
+from libc.stdlib cimport bsearch, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -34,7 +34,7 @@ cdef extern from "_special.h" nogil:
 
 
 cdef enum:                      # scratch buffers, numbered from 0
-    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, RANKS, PRODUCTS, LATER, WANTED, N_SCRATCH
+    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, RANKS, PRODUCTS, LATER, WANTED, COLUMN, N_SCRATCH
 
 
 def dirichlet_terms(const double[::1] a, const double[::1] n) -> float:
@@ -52,8 +52,12 @@ cdef class WeightedFamilyScorer(Scorer):
 
     Parameters
     ----------
-    codes : uint8 or uint16 (n, N), C-contiguous
-        Column-coded table.
+    codes : uint8 or uint16 (columns, rows), C-contiguous
+        Column-coded table, (n, N) without the next argument.
+    starts : int64 (n,), optional
+        Position of the first code of each variable if variables are views of columns.
+    runs : int64 (2 m,), optional
+        The N rows that count: of each run of adjacent rows the first, by its distance from the start, and the number.
     cardinalities : int64 (n,)
         States of each variable.
     weights : float64 (N,)
@@ -74,8 +78,11 @@ cdef class WeightedFamilyScorer(Scorer):
 
     cdef Py_ssize_t n_rows
     cdef RemoteWeights remote           # None if the rows are local
-    cdef const uint8_t *codes8          # one of the two is NULL
-    cdef const uint16_t *codes16
+    cdef const char *codes
+    cdef size_t code_size               # bytes
+    cdef int64_t *starts                # of each variable: its first code
+    cdef const int64_t *runs            # NULL if the codes of all rows that count are adjacent
+    cdef Py_ssize_t n_runs
     cdef const int64_t *cards
     cdef const double *weights
     cdef bint dirichlet, per_cell, observed, equivalent
@@ -102,25 +109,19 @@ cdef class WeightedFamilyScorer(Scorer):
         names=None,
         ask=None,
         Py_ssize_t n_rows=0,
+        const int64_t[::1] starts=None,
+        const int64_t[::1] runs=None,
     ):
-        cdef const uint8_t[:, ::1] narrow
-        cdef const uint16_t[:, ::1] wide
         cdef Py_ssize_t v
-        self.set_up(codes.shape[0], allowed, max_indegree, names)
+        self.set_up(cardinalities.shape[0], allowed, max_indegree, names)
         self.remote = None if ask is None else RemoteWeights(ask, cardinalities)
-        self.n_rows = codes.shape[1] if ask is None else n_rows
-        if ask is not None:
-            self.is_far = True
-        elif codes.dtype == np.uint8:
-            narrow = codes
-            self.codes8 = &narrow[0, 0]
-        else:
-            wide = codes
-            self.codes16 = &wide[0, 0]
-        self.owners = (codes, cardinalities, weights)
+        self.n_rows = weights.shape[0] if ask is None else n_rows
+        self.is_far = ask is not None
+        self.owners = (codes, cardinalities, weights, runs)
         self.cards = &cardinalities[0]
         if ask is None:
             self.weights = &weights[0]
+            self.borrow_codes(codes, starts, runs)
         self.dirichlet, self.per_cell, self.observed = dirichlet, per_cell, observed
         self.prior, self.penalty, self.equivalent = prior, penalty, equivalent
         for v in range(self.n):
@@ -131,9 +132,32 @@ cdef class WeightedFamilyScorer(Scorer):
 
     def __dealloc__(self):
         cdef Py_ssize_t i
+        free(self.starts)
         free_merge(&self.merge)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
+
+    cdef int borrow_codes(self, codes, const int64_t[::1] starts, const int64_t[::1] runs) except -1:
+        cdef const uint8_t[:, ::1] narrow
+        cdef const uint16_t[:, ::1] wide
+        cdef Py_ssize_t v
+        self.code_size = codes.itemsize
+        if self.code_size == 1:
+            narrow = codes
+            self.codes = <const char *>&narrow[0, 0]
+        else:
+            wide = codes
+            self.codes = <const char *>&wide[0, 0]
+        self.starts = <int64_t *>malloc(self.n * sizeof(int64_t))
+        if self.starts == NULL:
+            raise MemoryError(f"cannot list the columns of {self.n} variables")
+        for v in range(self.n):
+            self.starts[v] = v * self.n_rows if starts is None else starts[v]
+            if runs is not None and runs.shape[0] == 2:
+                self.starts[v] += runs[0]
+        if runs is not None and runs.shape[0] > 2:
+            self.runs, self.n_runs = &runs[0], runs.shape[0] // 2
+        return 0
 
     # ---- called from Python ----
 
@@ -207,10 +231,22 @@ cdef class WeightedFamilyScorer(Scorer):
 
     # ---- cells ----
 
-    cdef inline Py_ssize_t code_of(self, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
-        if self.codes8 != NULL:
-            return self.codes8[v * self.n_rows + row]
-        return self.codes16[v * self.n_rows + row]
+    cdef const char *find_column(self, Py_ssize_t v) except NULL nogil:
+        # The codes of the rows that count; a copy of those of one variable if they are not adjacent.
+        cdef const char *codes = self.codes + self.starts[v] * self.code_size
+        cdef char *column
+        cdef char *end
+        cdef Py_ssize_t i
+        if self.runs == NULL:
+            return codes
+        column = end = <char *>reserve(&self.scratch[COLUMN], self.n_rows * self.code_size)
+        for i in range(self.n_runs):
+            memcpy(end, codes + self.runs[2 * i] * self.code_size, self.runs[2 * i + 1] * self.code_size)
+            end += self.runs[2 * i + 1] * self.code_size
+        return column
+
+    cdef inline Py_ssize_t code_of(self, const char *column, Py_ssize_t row) noexcept nogil:
+        return (<const uint8_t *>column)[row] if self.code_size == 1 else (<const uint16_t *>column)[row]
 
     cdef int number_cells(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
         # Finds the cells: KEYS has them ascending, ENDS the end of each configuration; remote cells get weights too.
@@ -247,6 +283,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef int split_cells(self, Py_ssize_t v, int32_t *cell, uint64_t *keys) except -1 nogil:
         # Splits every cell by the states of v: by marks if cells times states are few, else by sorting.
         cdef uint64_t *old = <uint64_t *>reserve(&self.scratch[OLD_KEYS], (self.n_rows + 1) * sizeof(uint64_t))
+        cdef const char *column = self.find_column(v)
         cdef uint64_t *products
         cdef uint64_t *place
         cdef uint64_t key
@@ -257,25 +294,25 @@ cdef class WeightedFamilyScorer(Scorer):
             rank = <int32_t *>reserve(&self.scratch[RANKS], n_products * sizeof(int32_t))
             memset(rank, 0, n_products * sizeof(int32_t))
             for i in range(self.n_rows):
-                rank[cell[i] * r + self.code_of(v, i)] = 1
+                rank[cell[i] * r + self.code_of(column, i)] = 1
             for i in range(n_products):
                 if rank[i]:
                     rank[i] = <int32_t>n
                     keys[n] = old[i // r] * <uint64_t>r + <uint64_t>(i % r)
                     n += 1
             for i in range(self.n_rows):
-                cell[i] = rank[cell[i] * r + self.code_of(v, i)]
+                cell[i] = rank[cell[i] * r + self.code_of(column, i)]
         else:
             products = <uint64_t *>reserve(&self.scratch[PRODUCTS], (self.n_rows + 1) * sizeof(uint64_t))
             for i in range(self.n_rows):
-                products[i] = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
+                products[i] = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(column, i)
             qsort(products, self.n_rows, sizeof(uint64_t), compare_u64)
             for i in range(self.n_rows):
                 if i == 0 or products[i] != products[i - 1]:
                     keys[n] = products[i]
                     n += 1
             for i in range(self.n_rows):
-                key = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
+                key = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(column, i)
                 place = <uint64_t *>bsearch(&key, keys, n, sizeof(uint64_t), compare_u64)
                 cell[i] = <int32_t>(place - keys)
         self.n_cells = n
@@ -326,13 +363,16 @@ cdef class WeightedFamilyScorer(Scorer):
             &self.scratch[TABLE], (size if size > COPIED_CELLS else 4 * size) * sizeof(double)
         )
         cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
+        cdef const char *column
         if self.remote is not None:
             self.ask_tables(u)
             self.remote.fill_table(&self.numbered, u, table)
-        elif self.codes8 != NULL:
-            add_weights(self.codes8 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
+            return table
+        column = self.find_column(u)
+        if self.code_size == 1:
+            add_weights(<const uint8_t *>column, cell, self.weights, self.n_rows, self.n_cells, table, size)
         else:
-            add_weights(self.codes16 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
+            add_weights(<const uint16_t *>column, cell, self.weights, self.n_rows, self.n_cells, table, size)
         return table
 
     cdef int ask_tables(self, Py_ssize_t u) except -1 nogil:

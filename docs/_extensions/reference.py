@@ -5,8 +5,8 @@ import inspect
 from importlib import import_module
 from pathlib import Path
 
-from docutils.nodes import Text
-from sphinx.addnodes import desc_signature, pending_xref
+from docutils.nodes import Text, field_list, rubric
+from sphinx.addnodes import desc, desc_signature, pending_xref
 
 #: Packages whose names users import, with the heading of each, in the order of the contents.
 PACKAGES = {
@@ -157,7 +157,8 @@ def write_page(package: str) -> str:
     for heading, names in groups.items():
         if len(groups) > 1:
             parts += [heading, "-" * len(heading), ""]
-        parts += [".. autosummary::", "   :toctree: names", "", *(f"   {name}" for name in sorted(names)), ""]
+        parts += [".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
+        parts += [*(f"   {name}" for name in sorted(names)), ""]
     return "\n".join(parts)
 
 
@@ -219,6 +220,29 @@ def is_foreign(app, what, name, member, skip, options):
     return None
 
 
+def show_purpose_first(app, doctree):
+    """Put what an object is for, and its examples, before its signature, which may fill a screen.
+
+    Links to the object lead to the top of its page.
+    """
+    described = next(doctree.findall(desc), None)
+    if described is None or not app.env.docname.startswith("reference/names/"):
+        return
+    signature, content = described[0], described[-1]
+    moved, is_moved = [], True
+    for node in content:
+        if isinstance(node, field_list | rubric | desc):
+            is_moved = isinstance(node, rubric) and node.astext() == "Examples"
+        if is_moved:
+            moved.append(node)
+    for node in moved:
+        content.remove(node)
+    page = described.parent
+    page[page.index(described) : page.index(described)] = moved
+    page["ids"] += signature["ids"]
+    signature["ids"] = []
+
+
 def unlink_builtins(app, doctree):
     """Show types such as ``bytes`` without a link, which would otherwise lead to an attribute of that name."""
     for node in list(doctree.findall(pending_xref)):
@@ -245,5 +269,6 @@ def setup(app):
     app.connect("config-inited", write_pages)
     app.connect("autodoc-skip-member", is_foreign)
     app.connect("doctree-read", unlink_builtins)
+    app.connect("doctree-read", show_purpose_first)
     app.connect("missing-reference", show_unlinked)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmark_pages import adapt_links
 
 ROOT = Path(__file__).parents[2]
-PURPOSE = re.compile(r"After this tutorial you can (?P<purpose>[^.]*)\.")
+PURPOSE = re.compile(r"After\s+this\s+tutorial\s+you\s+can (?P<purpose>[^.]*)\.")
 #: Outputs that a page can show, the best first, each with the suffix of its file (None: written into the page).
 KINDS = {"image/svg+xml": "svg", "image/png": "png", "text/html": None, "text/plain": None}
 

@@ -83,6 +83,7 @@ def main(context):
     "Formats: .svg or .png.",
 )
 @shared.report_option
+@shared.reference_option
 @shared.quiet_option
 def learn(source, **options):
     """Learn a network from a table, or a graph from a time series.
@@ -291,6 +292,7 @@ def compare(reference, other, **options):
 @shared.format_option
 @shared.file_option("--data", "A table in a file. The page then shows its rows, states and missing values.")
 @shared.reading_options
+@shared.reference_option
 @shared.file_option("--out", "Write the page there instead of opening it: .html.")
 def show(model, **options):
     """Show a network in the browser: an interactive graph, the parameters, a table of the edges.
@@ -302,6 +304,7 @@ def show(model, **options):
     Examples:
       pgmx show alarm
       pgmx show learned.bif --data survey.csv --out learned.html
+      pgmx show learned.bif --reference alarm
     """  # noqa: D301 (as above)
     with user_errors():
         from pgmx.cli.networks import show as run

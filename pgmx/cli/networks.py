@@ -96,15 +96,18 @@ def convert(source: str, target: Path, *, format: str | None) -> None:
     say(f"wrote {save_model(read_any(source, format), target)}")
 
 
-def show(model: str, *, format: str | None, data: Path | None, out: Path | None, **options: Any) -> None:
+def show(
+    model: str, *, format: str | None, data: Path | None, reference: str | None, out: Path | None, **options: Any
+) -> None:
     """Write the page of a network and, without an output file, open it in the browser."""
     from pgmx.plotting import save_report
 
     check_targets(None, None, report=out)
     network = read_network(model, format)
+    other = None if reference is None else read_network(reference)
     rows = None if data is None else open_input(data, options)
     name = Path(model).stem
     path = out or Path(tempfile.mkdtemp(prefix="pgmx-")) / f"{name}.html"
-    say(f"wrote {save_report(network, path, data=rows, title=name)}")
+    say(f"wrote {save_report(network, path, data=rows, reference=other, title=name)}")
     if out is None and not webbrowser.open(path.as_uri()):
         say("no browser was found: open this file in a browser")

@@ -461,4 +461,9 @@ report_option = file_option(
     "--report",
     "Write a report for the browser that works offline: an interactive graph, tables, details of the run: .html.",
 )
+reference_option = click.option(
+    "--reference",
+    metavar="NETWORK",
+    help="A network in a file, or a bundled one. The page counts and colours the edges that differ from it.",
+)
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")

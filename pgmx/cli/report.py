@@ -12,12 +12,16 @@ LABEL_WIDTH = 9
 
 
 class Targets(NamedTuple):
-    """Output files: network, picture of the graph, picture of the curves, report; None if not requested."""
+    """Output files: network, picture of the graph, picture of the curves, report; None if not requested.
+
+    `reference` is the graph with which the report compares the result.
+    """
 
     out: Path | None
     plot: Path | None
     history: Path | None
     report: Path | None
+    reference: Any = None
 
 
 def line(name: str, text: str, width: int = 8) -> None:
@@ -188,15 +192,19 @@ def write_results(
         save_curves(targets.history)
 
 
-def write_report(targets: Targets, learner, title: str, data) -> None:
-    """Write the report for the browser, if requested; `data` are the training rows."""
+def write_report(targets: Targets, learner, title: str, data, truth=None) -> None:
+    """Write the report for the browser, if requested; `data` are the training rows.
+
+    It compares the graph with the reference of the targets, or else with the true graph.
+    """
     if targets.report is not None:
-        save_page(learner, targets.report, title, data)
+        reference = truth if targets.reference is None else targets.reference
+        save_page(learner, targets.report, title, data, reference)
 
 
-def save_page(learner, path: Path, title: str, data) -> None:
+def save_page(learner, path: Path, title: str, data, reference=None) -> None:
     """Write the report for the browser and print its path."""
     from pgmx.plotting import save_report
 
-    save_report(learner, path, data=data, title=title, notes=list_warnings())
+    save_report(learner, path, data=data, reference=reference, title=title, notes=list_warnings())
     say(f"wrote {path} (open it in a browser)")

@@ -304,6 +304,10 @@ class DiscreteTable:
         """Return the arguments of the compiled scorer if the columns are views of fewer columns, else nothing."""
         return {}
 
+    def view_codes(self) -> dict[str, Any]:
+        """Return the arguments of the compiled scorer of weighted rows: the codes, and where columns start in them."""
+        return {"codes": self.codes}
+
     def keep_weights(self, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
         """Return a table, and the weights of its rows, which workers keep if they keep the rows.
 

@@ -254,6 +254,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         *,
         data: Any = None,
         bootstrap: Any = None,
+        reference: Any = None,
         title: str | None = None,
         notes: Iterable[str] = (),
     ) -> Path:
@@ -269,6 +270,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         bootstrap : BootstrapStructure, DataFrame or mapping, optional
             Confidence of the edges. A slider in the report hides edges below a chosen confidence. A bootstrap uses its
             own confidence by default.
+        reference : pgmpy or networkx graph, or fitted learner, optional
+            A graph on the same variables. The report colours the edges that differ from it, and counts them.
         title : str, optional
             The heading. Default: the name of the class.
         notes : iterable of str, default=()
@@ -280,7 +283,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             Path of the written file, see :func:`pgmx.plotting.save_report`.
         """
         self._require_fit()
-        return import_page().save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
+        return import_page().save_report(
+            self, path, data=data, bootstrap=bootstrap, reference=reference, title=title, notes=notes
+        )
 
     def _make_once(self, name: str, make: Callable[[], T]) -> T:
         """Return the result with this name. The first call after `fit` makes it."""

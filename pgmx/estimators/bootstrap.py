@@ -27,8 +27,9 @@ from pgmx.estimators.bayesian.dag_learner import (
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.resampler import Resampler, bind_score, make_shared_table
-from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
+from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold
 from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.extension import extend_to_dag
 from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork

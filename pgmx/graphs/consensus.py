@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -125,45 +124,6 @@ def _has_path(heads: dict[int, list[int]], source: int, target: int) -> bool:
                 seen.add(head)
                 open_ends.append(head)
     return False
-
-
-def extend_to_dag(n: int, marks: Marks) -> np.ndarray:
-    """Direct the undirected edges without new v-structures and cycles, as far as possible; return the sorted arcs.
-
-    A variable becomes a sink if it has no outgoing arcs and its undirected neighbours are adjacent to all its other
-    neighbours. Its undirected edges then point to it, and it is removed. This is repeated, the last variable first. If
-    there is no such variable, the last one without outgoing arcs is used (Dor and Tarsi 1992, report R-185, UCLA).
-    """
-    heads: list[set[int]] = [set() for _ in range(n)]
-    undirected: list[set[int]] = [set() for _ in range(n)]
-    adjacent: list[set[int]] = [set() for _ in range(n)]
-    for neighbours, edges in ((heads, marks.directed), (undirected, marks.undirected)):
-        for u, v in edges.tolist():
-            neighbours[u].add(v)
-            adjacent[u].add(v)
-            adjacent[v].add(u)
-            if neighbours is undirected:
-                undirected[v].add(u)
-    arcs = marks.directed.tolist()
-    # negative ids, since the heap gives the smallest first and the last variable is wanted
-    remaining, queue = set(range(n)), [-v for v in range(n)]
-    heapify(queue)
-    while remaining:
-        if queue:
-            v = -heappop(queue)
-            if v not in remaining or heads[v] or any(adjacent[v] - adjacent[u] != {u} for u in undirected[v]):
-                continue
-        else:
-            v = max(u for u in remaining if not heads[u])
-        remaining.discard(v)
-        arcs += [[u, v] for u in undirected[v]]
-        for u in adjacent[v]:
-            for neighbours in (heads, undirected, adjacent):
-                neighbours[u].discard(v)
-            # a removed neighbour may make it a sink; entries of unsuitable variables are skipped
-            heappush(queue, -u)
-    ordered = np.array(arcs, dtype=np.int64).reshape(-1, 2)
-    return ordered[np.lexsort(ordered.T[::-1])]
 
 
 def make_marks(edges: Iterable[tuple[int, int]], undirected: Iterable[tuple[int, int]] = ()) -> Marks:

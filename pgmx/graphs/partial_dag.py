@@ -1,6 +1,6 @@
 """Graphs with directed and undirected edges that represent a class of equivalent DAGs."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 
@@ -39,15 +39,6 @@ class PartialDag:
         graph.close()
         return graph
 
-    def copy(self) -> "PartialDag":
-        """Return a copy with sets of its own; the skeleton is shared."""
-        other = PartialDag(0)
-        other.n, other.adjacent = self.n, self.adjacent
-        other.neighbours = [set(others) for others in self.neighbours]
-        other.parents = [set(others) for others in self.parents]
-        other.children = [set(others) for others in self.children]
-        return other
-
     # ---- directions ----
 
     def orient(self, tail: int, head: int) -> None:
@@ -65,15 +56,6 @@ class PartialDag:
             tail, head = self._worklist.pop()
             self._apply_chain_rules(tail, head)
             self._apply_diamond_rules(tail, head)
-
-    def extend(self, preferred: Sequence[Collection[int]]) -> None:
-        """Direct all edges without a new v-structure or cycle; `preferred` parents break ties between directions."""
-        for head in range(self.n):
-            for tail in sorted(self.neighbours[head]):
-                # a rule may have directed the edge since the list was made
-                if tail in self.neighbours[head]:
-                    self.orient(*((tail, head) if tail in preferred[head] else (head, tail)))
-                    self.close()
 
     def _apply_chain_rules(self, tail: int, head: int) -> None:
         """Apply R1, and R2 with tail → head as its first or its second arrow."""
@@ -112,23 +94,3 @@ class PartialDag:
             yield clique
             for i, v in enumerate(rest):
                 waiting.append((clique | {v}, [u for u in rest[i + 1 :] if u in self.adjacent[v]]))
-
-    def has_path(
-        self, start: int, end: int, blocked: Collection[int], *, without: tuple[int, int] | None = None
-    ) -> bool:
-        """Return whether a path outside `blocked` leads from `start` to `end` without following an edge backwards.
-
-        `without` is a directed edge that the path may not use.
-        """
-        seen = {start, *blocked}
-        waiting = [start]
-        while waiting:
-            v = waiting.pop()
-            onward = (self.children[v] | self.neighbours[v]) - seen
-            if without is not None and v == without[0]:
-                onward.discard(without[1])
-            if end in onward:
-                return True
-            seen |= onward
-            waiting.extend(onward)
-        return False

@@ -1,13 +1,13 @@
 """Directions of a skeleton: arrows by strength of evidence, rules that leave ambiguous triples out, a DAG of the class.
 
 References: Meek (1995), Causal inference and causal explanation with background knowledge, UAI; Ramsey, Zhang & Spirtes
-(2006), Adjacency-faithfulness and conservative causal inference, UAI; Dor & Tarsi (1992), A simple algorithm to
-construct a consistent extension of a partially oriented graph, UCLA technical report R-185.
+(2006), Adjacency-faithfulness and conservative causal inference, UAI.
 """
 
 from collections.abc import Iterable, Set
-from heapq import heapify, heappop, heappush
 
+from pgmx.graphs.consensus import make_marks
+from pgmx.graphs.extension import find_extension
 from pgmx.graphs.partial_dag import PartialDag
 
 Triple = tuple[int, int, int]
@@ -103,40 +103,11 @@ class Pattern(PartialDag):
     def find_dag(self) -> tuple[list[tuple[int, int]], int]:
         """Return the edges of a DAG with all directed edges, sorted, and the number of colliders that it adds.
 
-        It adds none if there is such a DAG. Sinks are removed one by one: variables without children whose undirected
-        edges can all lead to them. If there is no such variable, the one with the fewest new colliders is taken.
+        It adds none if there is such a DAG. The first variables become sinks first.
         """
-        adjacent = [set(others) for others in self.adjacent]
-        children = [set(others) for others in self.children]
-        edges, n_new, left = [], 0, set(range(self.n))
-        waiting = list(range(self.n))
-        while left:
-            heapify(waiting)
-            while waiting:
-                v = heappop(waiting)
-                if v in left and not children[v] and not self._count_new(v, adjacent):
-                    edges += _take_sink(v, adjacent, children, left, waiting)
-            if left:
-                v = min((v for v in left if not children[v]), key=lambda v: (self._count_new(v, adjacent), v))
-                n_new += self._count_new(v, adjacent)
-                edges += _take_sink(v, adjacent, children, left, waiting)
-        return sorted(edges), n_new
-
-    def _count_new(self, v: int, adjacent: list[set[int]]) -> int:
-        """Return the number of colliders at v that directing its undirected edges to v would add."""
-        pairs = set()
-        for u in self.neighbours[v] & adjacent[v]:
-            pairs |= {(min(u, w), max(u, w)) for w in adjacent[v] - self.adjacent[u] if w != u}
-        return len(pairs)
-
-
-def _take_sink(
-    v: int, adjacent: list[set[int]], children: list[set[int]], left: set[int], waiting: list[int]
-) -> list[tuple[int, int]]:
-    """Remove a variable, and return its edges, which lead to it."""
-    left.discard(v)
-    for u in adjacent[v]:
-        adjacent[u].discard(v)
-        children[u].discard(v)
-        heappush(waiting, u)
-    return [(u, v) for u in adjacent[v]]
+        last = self.n - 1
+        mirrored = [
+            [(last - u, last - v) for u, v in edges] for edges in (self.list_directed(), self.list_undirected())
+        ]
+        arcs, n_new = find_extension(self.n, make_marks(*mirrored))
+        return sorted(map(tuple, (last - arcs).tolist())), n_new

@@ -1,6 +1,7 @@
 """Pictures of learned graphs and of learning with matplotlib, and reports for the browser.
 
 - `graphs`: pictures of graphs: layouts, shapes, comparison with a reference, strengths of edges
+- `labels`: names as texts in pictures
 - `pictures`: figures for notebooks, scripts and files
 - `strengths`: strengths of edges: read from user input, converted to widths and colours, drawn as a ranking
 - `history`: curves of learning: quality against time, edges or tests, one line per learner

@@ -12,8 +12,8 @@ from pgmx.checks import is_number, join_names
 from pgmx.fitted import get_model
 from pgmx.inference import marginals
 from pgmx.lookup import suggest
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import make_figure
-from pgmx.plotting.series_graphs import shorten
 from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:

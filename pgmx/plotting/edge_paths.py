@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural
-from pgmx.plotting.series_graphs import choose_attribute, read_graph, read_number, shorten
+from pgmx.plotting.labels import shorten
+from pgmx.plotting.series_graphs import choose_attribute, read_graph, read_number
 from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:

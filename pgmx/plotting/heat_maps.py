@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pgmx.checks import check_same_names, is_number
-from pgmx.fitted import FittedLearner, get_series_graph
+from pgmx.fitted import FittedLearner
 from pgmx.plotting.graphs.indexed import index_graph, is_series_graph
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import make_figure
-from pgmx.plotting.series_graphs import check_attribute, choose_attribute, read_graph, read_number, shorten
+from pgmx.plotting.series_graphs import check_attribute, choose_attribute, read_graph, read_number, take_graph
 from pgmx.plotting.strengths import name_share, read_strengths, take_strengths
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from networkx import Graph
     from pandas import DataFrame
 
-_DARK_RED, _WHITE, _DARK, _NONE = "#9c1620", "#ffffff", "#102f55", "#f2f4f6"
+_DARK_RED, _WHITE, _DARK, _NONE, _INK = "#9c1620", "#ffffff", "#102f55", "#f2f4f6", "#22303f"
 _MOST_LABELS = 40
+_MOST_MARKED = 100  # variables of a map with minus signs
 _MOST_COLUMNS = 4
 _ORDERS = ("given", "clustered")
 _MOST_OPTIMAL = 300  # variables whose leaves are put in the optimal order
@@ -51,7 +53,7 @@ def plot_adjacency(
     r"""Draw the edges of a graph as a heat map, one per lag for time series, next to the heat map of a reference.
 
     Columns are sources, rows are targets. Colours have one scale for all maps, blue for positive and red for negative
-    values; cells without an edge are grey.
+    values; cells without an edge are grey. A minus sign marks negative values, also in a print without colours.
 
     Parameters
     ----------
@@ -89,8 +91,8 @@ def plot_adjacency(
     standardised coefficient) and is drawn with the sign of the weight. In Gaussian Markov networks both are partial
     correlations. In graphs without lags, edges without the attribute have one colour. For a bootstrap or posterior of
     directed graphs the value is the share of graphs with the edge from source to target; undirected edges count half
-    for each direction. Diagonals of matrices are not drawn. Names are left out above 40 variables. Memory: one dense
-    matrix over all variables per lag.
+    for each direction. Diagonals of matrices are not drawn. Names are left out above 40 variables, minus signs above
+    100. Memory: one dense matrix over all variables per lag.
 
     Examples
     --------
@@ -146,6 +148,7 @@ def _draw_maps(panels: list[Maps], names: list[str], values: np.ndarray, limit: 
         image = ax.imshow(
             values[panel, lag], cmap=shades, vmin=-limit if is_signed else 0.0, vmax=limit, interpolation="nearest"
         )
+        _mark_negative(ax, values[panel, lag], limit)
         ax.set_title(_title(lag, panel, has_lags=first.has_lags, compares=len(panels) > 1), fontsize=10)
         _label_axes(ax, names, at % n_columns == 0, at + n_columns >= len(cells), has_directions)
     if has_bar:
@@ -174,7 +177,7 @@ def _read_maps(source: Any, attribute: str) -> Maps:
         if not is_learner and not {"from", "to", "strength"} <= set(table.columns):
             return _read_matrix(table)
         return _read_table(table, source if is_learner else None)
-    graph = get_series_graph(source)
+    graph = take_graph(source)
     if is_series_graph(graph) or hasattr(graph, "to_arrays"):
         return _read_series(read_graph(graph), attribute)
     indexed = index_graph(graph)
@@ -213,8 +216,9 @@ def _read_plain(graph: Any, indexed: Any, attribute: str) -> Maps:
                 values[0, v, u] = read_number(number, choice)
                 if not np.isnan(values[0, u, v]) and not graph.is_directed():
                     values[0, u, v] = values[0, v, u]
-            is_partial = hasattr(graph, "partial_correlations")
-            label = "partial correlation" if is_partial else choice
+            # the nodes of the plain graph of a Gaussian Markov network have a mean
+            has_means = not graph.is_directed() and all("mean" in marks for _, marks in graph.nodes(data=True))
+            label = "partial correlation" if has_means or hasattr(graph, "partial_correlations") else choice
             return Maps(indexed.names, values, label, False, graph.is_directed())
     return Maps(indexed.names, values, "", False, graph.is_directed())
 
@@ -318,6 +322,19 @@ def _make_colours(is_signed: bool) -> Colormap:
     middle = ["#e9b5b0", _WHITE, "#b5cbe2"] if is_signed else [_WHITE]
     colours = [_DARK_RED, *middle, _DARK] if is_signed else ["#dbe6f1", "#7fa3c9", _DARK]
     return LinearSegmentedColormap.from_list("pgmx", colours).with_extremes(bad=_NONE)
+
+
+def _mark_negative(ax: Any, values: np.ndarray, limit: float) -> None:
+    """Draw a minus sign in the middle of negative cells: in grey prints red and blue are the same."""
+    n = len(values)
+    rows, columns = np.nonzero(np.nan_to_num(values) < 0)
+    if n > _MOST_MARKED or not len(rows):
+        return
+    shares = -values[rows, columns] / limit
+    inks = np.where(shares > 0.5, _WHITE, _INK)
+    width = min(1.4, 7.2 * _choose_side(n) / n)  # points: at most a tenth of a cell
+    marks = ax.hlines(rows, columns - 0.22, columns + 0.22, color=inks, linewidth=width, label="negative")
+    marks.set_alpha(0.3 + 0.7 * shares)
 
 
 def _label_axes(ax: Any, names: list[str], is_left: bool, is_lowest: bool, has_directions: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pgmx.fitted import get_series_graph
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import make_picture
 from pgmx.plotting.strengths import Strengths
 
@@ -25,9 +26,19 @@ _LABEL_AT = 0.36  # position of a label, as a share of the way from the source t
 # ---- input ----
 
 
+def take_graph(source: Any) -> Any:
+    """Return the graph of a learner or of a model of time series (also pgmpy's), and anything else as it is."""
+    graph = get_series_graph(source)
+    if hasattr(graph, "get_interface_nodes"):  # a two-slice network
+        from pgmx.models.time_series.graph import read_dynamic_network
+
+        return read_dynamic_network(graph)
+    return graph
+
+
 def read_graph(source: Any) -> Any:
     """Return the `TimeSeriesGraph` of a graph, a system or a fitted learner."""
-    graph = get_series_graph(source)
+    graph = take_graph(source)
     if not (hasattr(graph, "to_arrays") and hasattr(graph, "summary_graph")):
         raise TypeError(
             "expected a TimeSeriesGraph, a LinearDynamicalSystem, a DynamicBayesianNetwork or a fitted learner of time "
@@ -58,12 +69,6 @@ def read_number(marks: Mapping[str, Any], attribute: str) -> float:
     """Return an attribute of an edge, 0 without it; a strength has the sign of the weight, if there is one."""
     value = float(marks.get(attribute, 0.0))
     return copysign(value, marks.get("weight", 1.0)) if attribute == "strength" else value
-
-
-def shorten(name: object, length: int = 18) -> str:
-    """Return the text of a name, cut."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 # ---- the circle ----

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pgmx.fitted import FittedLearner
+from pgmx.plotting.labels import label_lag
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:
@@ -110,11 +111,6 @@ def _list_ends(table: DataFrame) -> tuple[list, list]:
     if "lag" in table.columns:
         return list(zip(sources, map(int, table["lag"]), strict=True)), [(target, 0) for target in targets]
     return sources, targets
-
-
-def label_lag(name: object, lag: int) -> str:
-    """Return the label of a variable of a time series at a lag."""
-    return f"{name} t-{lag}" if lag else f"{name} t"
 
 
 def _check_columns(table, wanted: tuple[str, ...]) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from dense_data import Judge, draw
 
-from pgmx.graphs.consensus import extend_to_dag, make_marks
+from pgmx.graphs.consensus import make_marks
 from pgmx.graphs.equivalence import cpdag
+from pgmx.graphs.extension import extend_to_dag
 
 WORKER = Path(__file__).with_name("dense_worker.py")
 RESULTS = Path(__file__).with_name("results")

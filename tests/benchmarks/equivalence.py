@@ -54,7 +54,8 @@ def score_graph(rows, arcs):
 
 def _direct(n, matrix):
     """Return the arcs of a DAG of a class; ``matrix[i, j]`` says whether i -> j or i - j is in it."""
-    from pgmx.graphs.consensus import extend_to_dag, make_marks
+    from pgmx.graphs.consensus import make_marks
+    from pgmx.graphs.extension import extend_to_dag
 
     pairs = [tuple(pair) for pair in np.argwhere(matrix).tolist()]
     directed = [(i, j) for i, j in pairs if not matrix[j, i]]

@@ -119,7 +119,8 @@ def read_graph(matrix: list) -> tuple[list, list]:
 
 def compare(problems: list, peer: str) -> None:
     """Print a line of the table per search."""
-    from pgmx.graphs.consensus import extend_to_dag, make_marks
+    from pgmx.graphs.consensus import make_marks
+    from pgmx.graphs.extension import extend_to_dag
     from pgmx.models import cpdag
 
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,8 @@ PARAMETERS = [
 ]
 
 #: Options of ``pgmx learn`` that all methods share, or that no learner takes.
-COMMON = {*READING, "discrete", "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "report", "quiet"}
+COMMON = {*READING, "discrete", "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "report"}
+COMMON |= {"reference", "quiet"}
 
 #: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and
 #: exogenous inputs without a file are unknown.

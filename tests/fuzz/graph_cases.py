@@ -330,7 +330,10 @@ enter_calls(
 
 def draw_report(rng: np.random.Generator) -> Arguments:
     """Return a graph and where its report goes."""
-    return {**draw_picture(rng), "path": InFolder("r.html"), "title": "<b>", "notes": ["</script>"], "dpi": None}
+    drawn = draw_picture(rng)
+    other = draw_dag(rng, list(drawn["graph"]))
+    drawn["reference"] = pick(rng, [None, other, other.to_undirected()])
+    return {**drawn, "path": InFolder("r.html"), "title": "<b>", "notes": ["</script>"], "dpi": None}
 
 
 enter_calls(
@@ -342,6 +345,7 @@ enter_calls(
         "path": Wrong((InFolder("p.pdf"), InFolder("none/p.html"), InFolder("p")), ("p.pdf", "none", "'p'")),
         "graph": Wrong((3, None, nx.DiGraph()), ("graph",)),
         "bootstrap": Wrong((3, {("a",): 1.0}, {("no one", "b"): 0.5}), ("strengths", "no one")),
+        "reference": Wrong((3, "x", nx.path_graph(2)), ("graph",)),
     },
     0.3,
 )

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.bootstrap import shares, threshold
-from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag, make_marks
+from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, make_marks
+from pgmx.graphs.extension import extend_to_dag
 from pgmx.models import cpdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 
@@ -112,17 +113,6 @@ def test_weakest_arc_of_a_cycle_is_left_out():
     arcs = [[(0, 1), (1, 2)]] * 3 + [[(1, 2), (2, 0)]] * 2 + [[(0, 1)]]
     counts = count_pairs(3, [make_marks(edges) for edges in arcs])
     assert average_edges(counts, 0.0).directed.tolist() == [[0, 1], [1, 2]]
-
-
-@given(graphs())
-def test_extension_directs_every_edge_without_cycles(given_graphs):
-    n, found = given_graphs
-    marks = average_edges(count_pairs(n, found), 0.0)
-    arcs = [tuple(arc) for arc in extend_to_dag(n, marks).tolist()]
-    assert nx.is_directed_acyclic_graph(nx.DiGraph(arcs))
-    assert set(map(tuple, marks.directed.tolist())) <= set(arcs)
-    edges = [*marks.directed.tolist(), *marks.undirected.tolist()]
-    assert {frozenset(arc) for arc in arcs} == {frozenset(edge) for edge in edges}
 
 
 @given(graphs(n_graphs=st.just(1)))

@@ -8,8 +8,9 @@ import pytest
 from oracles.all_dags import all_dags
 from oracles.graphs import is_acyclic
 from oracles.interventional import join, list_classes
-from pgmx.graphs.consensus import extend_to_dag, make_marks
+from pgmx.graphs.consensus import make_marks
 from pgmx.graphs.equivalence import cpdag
+from pgmx.graphs.extension import extend_to_dag
 
 DAGS = list(all_dags(4))
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG
 
-from pgmx.estimators import BootstrapStructure, HillClimbSearch, StructurePosterior
+from pgmx.estimators import BootstrapStructure, GraphicalLasso, HillClimbSearch, StructurePosterior
 from pgmx.models import GaussianMarkovNetwork, TimeSeriesGraph
 from pgmx.plotting import plot_adjacency
 
@@ -63,6 +63,25 @@ def test_probabilities_of_a_posterior_and_shares_of_a_bootstrap(rows):
     strengths = bootstrap.strengths_.set_index(["from", "to"])["strength"]
     total = np.nan_to_num(values) + np.nan_to_num(values).T
     assert all(np.isclose(total[names.index(u), names.index(v)], share) for (u, v), share in strengths.items())
+
+
+def test_a_minus_sign_marks_each_negative_cell():
+    precision = np.eye(4)
+    precision[[0, 1, 1, 2], [1, 0, 2, 1]] = [-0.4, -0.4, 0.3, 0.3]
+    network = GaussianMarkovNetwork.from_precision(list("abcd"), precision)
+    figure = plot_adjacency(network, reference=network.partial_correlations.abs())
+    marks = [[lines for lines in ax.collections if lines.get_label() == "negative"] for ax in figure.axes[:2]]
+    ((signs,), nothing) = marks
+    assert {tuple(line.mean(axis=0)) for line in signs.get_segments()} == {(1.0, 2.0), (2.0, 1.0)}
+    assert not nothing  # the reference has no negative value
+
+
+def test_colours_of_a_gaussian_learner_are_partial_correlations():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=list("abc")).cumsum(axis=1)
+    learner = GraphicalLasso(lam_ratio=0.1).fit(X)
+    for source in (learner, learner.graph_):
+        assert plot_adjacency(source).axes[-1].get_ylabel() == "partial correlation"
+    assert plot_adjacency(nx.Graph([("a", "b", {"strength": 0.5})])).axes[-1].get_ylabel() == "strength"
 
 
 def test_a_reference_is_next_to_it_in_the_same_order():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pgmpy.models import DynamicBayesianNetwork
 
 from pgmx.models import PAG, TimeSeriesGraph
 from pgmx.plotting import plot_graph, save_picture
@@ -214,6 +215,17 @@ def test_slices_are_columns():
     assert not any(abs(long[3, 1] - y[name]) < 9 for name in ("a t-1", "b t-1"))  # between the rows
     left, right = ax.get_xlim()
     assert all(left < line.vertices[:, 0].min() and line.vertices[:, 0].max() < right for line in lines)
+
+
+def test_two_slice_networks_of_pgmpy_are_columns():
+    network = DynamicBayesianNetwork([(("a", 0), ("a", 1)), (("b", 0), ("a", 1)), (("a", 0), ("c", 0))])
+    ax = plot_graph(network)
+    x = {name: text.get_position()[0] for name, text in shown(ax).items()}
+    assert x["a t-1"] == x["b t-1"] < x["a t"] == x["c t"] and len(x) == 4
+    same = plot_graph(TimeSeriesGraph([(("a", 1), ("a", 0)), (("b", 1), ("a", 0)), (("a", 0), ("c", 0))]))
+    assert {name: text.get_position() for name, text in shown(same).items()} == {
+        name: text.get_position() for name, text in shown(ax).items()
+    }
 
 
 def test_many_variables_or_lags_are_not_drawn_in_columns_by_default():

@@ -30,7 +30,8 @@ from pgmx.estimators import (
     LinearSVARM,
     SparsityInducingLDS,
 )
-from pgmx.models import PAG, save_model
+from pgmx.metrics import edge_differences
+from pgmx.models import PAG, TimeSeriesGraph, save_model
 from pgmx.plotting import save_report
 from pgmx.plotting.reports import page as report_page
 from pgmx.plotting.reports.page import MOST_EDGES, MOST_NODES
@@ -82,7 +83,7 @@ def test_a_page_needs_nothing_else(tmp_path, learned, rows):
     page, text, reader = read_page(learned.report(tmp_path / "r.html", data=rows))
     assert reader.loads == ["data:,"]  # no icon is asked for
     assert "default-src 'none'" in text
-    assert len(reader.scripts) == 7
+    assert len(reader.scripts) == 9
     assert page["names"] == list(rows)
     assert len(page["drawing"]["nodes"]) == 8
     assert len(page["edges"]) == len(learned.graph_.edges()) - sum(
@@ -111,7 +112,7 @@ def test_names_are_escaped(tmp_path):
     assert EVIL not in text
     assert "<img" not in text
     assert "<b>" not in text
-    assert len(reader.scripts) == 7
+    assert len(reader.scripts) == 9
 
 
 def test_libraries_are_as_npm_serves_them():
@@ -230,6 +231,11 @@ def test_the_command_line_writes_one(tmp_path, monkeypatch, rows):
     assert done("learn", "rows.csv", "--report", "r.html").endswith("wrote r.html (open it in a browser)\n")
     _, text, _ = read_page("r.html")
     assert "rows, learned by hill-climb" in text
+    assert "add --report FILE.html" in refused("learn", "rows.csv", "--reference", "asia")
+    done("learn", "rows.csv", "--report", "s.html", "--reference", "asia")
+    verdicts = read_page("s.html")[0]["verdicts"]
+    done("learn", "asia", "--rows", "100", "--report", "s.html", "--out", "s.bif")  # with the true graph
+    assert verdicts and read_page("s.html")[0]["verdicts"]
     for method in ("group-lasso", "glasso", "dense-lds"):
         done("learn", "numbers.csv", "--method", method, "--report", f"{method}.html")
         assert read_page(f"{method}.html")[0]["names"] == list(rows)
@@ -273,6 +279,9 @@ def test_the_command_line_shows_a_model(tmp_path, monkeypatch, rows, learned):
     address = Path(done("show", "asia").removeprefix("wrote ").strip()).as_uri()
     assert opened == [address]
     assert "ending in .html" in refused("show", "asia", "--out", "m.pdf")
+    done("show", "model.bif", "--reference", "asia", "--out", "m.html")
+    assert read_page("m.html")[0]["verdicts"]
+    assert "different nodes" in refused("show", "model.bif", "--reference", "cancer", "--out", "m.html")
 
 
 def test_without_jinja_a_report_names_the_extra_and_notebooks_show_the_diagram_alone(monkeypatch, tmp_path):
@@ -325,6 +334,80 @@ def test_series_have_the_confidence_of_their_lags(tmp_path):
     assert all(edge[4] >= 0.9 for edge in itself["edges"])
     with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is not in the graph"):
         LinearSVARM(lam_ratio=0.1).fit(rows[["a", "b"]]).report(tmp_path / "t.html", bootstrap=boot)
+
+
+# ---- a reference ----
+
+
+def list_verdicts(page):
+    """Return the pairs of names of the edges by verdict."""
+    found = {}
+    for u, v, *rest in page["edges"]:
+        found.setdefault(rest[8] if len(rest) > 8 else "", set()).add((page["names"][u], page["names"][v]))
+    return found
+
+
+def test_edges_are_compared_with_a_reference(tmp_path, learned):
+    truth = nx.DiGraph([*load_network("asia").edges(), ("asia", "xray"), ("smoke", "xray")])
+    truth.remove_edge("smoke", "lung")
+    page, text, _ = read_page(learned.report(tmp_path / "r.html", reference=truth))
+    found, differences = list_verdicts(page), edge_differences(truth, learned)
+    for verdict, listed in (("extra", differences.added), ("missing", differences.missing)):
+        assert {frozenset(pair) for pair in found[verdict]} == {frozenset((u, v)) for u, _, v in listed}
+    turned = [*differences.reversed, *differences.directed, *differences.undirected]
+    assert {frozenset(pair) for pair in found["turned"]} == {frozenset((u, v)) for u, _, v in turned}
+    assert {verdict: count for verdict, _, count in page["verdicts"]} == {
+        verdict: len(found.get(verdict, ())) for verdict in ("shared", "turned", "extra", "missing")
+    }
+    for u, v, *_, verdict, other in (edge for edge in page["edges"] if edge[10] == "turned"):
+        sign = "→" if truth.has_edge(page["names"][u], page["names"][v]) else "←"
+        assert (verdict, other) == ("turned", sign)
+    assert f"{len(found['missing'])} only in the reference" in text
+    rest, *_ = read_page(learned.report(tmp_path / "r.html"))
+    assert rest["verdicts"] == []
+    assert rest["edges"] == [edge[:10] for edge in page["edges"] if edge[10] != "missing"]
+    with pytest.raises(ValueError, match="the graph and its reference have different nodes; only in the graph: 'asia'"):
+        learned.report(tmp_path / "r.html", reference=load_network("cancer"))
+    with pytest.raises(TypeError, match="a PAG can be compared with a PAG only"):
+        learned.report(tmp_path / "r.html", reference=PAG())
+
+
+def test_a_bootstrap_has_the_confidence_of_missing_edges(tmp_path, rows):
+    boot = BootstrapStructure(HillClimbSearch(scoring_method="bic"), n_resamples=4).fit(rows)
+    page, *_ = read_page(boot.report(tmp_path / "r.html", reference=load_network("asia")))
+    shares = {frozenset((u, v)): share for u, v, share in boot.strengths_[["from", "to", "strength"]].values}
+    pairs = [frozenset(page["names"][v] for v in edge[:2]) for edge in page["edges"]]
+    assert len(pairs) == len(set(pairs))  # a weak pair that the reference has is one edge
+    assert [edge[4] for edge in page["edges"]] == pytest.approx([shares.get(pair, 0.0) for pair in pairs], abs=1e-5)
+
+
+def test_marks_of_pags_are_compared(tmp_path):
+    one = PAG([("a", "b", "o", ">"), ("b", "c", ">", ">"), ("c", "d", "-", ">")])
+    other = PAG([("b", "a", "o", ">"), ("b", "c", ">", ">"), ("d", "a", "o", "o")])
+    page, *_ = read_page(save_report(one, tmp_path / "r.html", reference=other))
+    signs = {(*(page["names"][v] for v in edge[:2]), edge[8]): edge[10:] for edge in page["edges"]}
+    assert signs == {
+        ("a", "b", "o->"): ["turned", "<-o"],
+        ("b", "c", "<->"): ["shared", ""],
+        ("c", "d", "-->"): ["extra", ""],
+        ("a", "d", "o-o"): ["missing", ""],
+    }
+
+
+def test_lags_are_compared(tmp_path):
+    own = [("x", 1, "x"), ("x", 1, "y"), ("x", 2, "y"), ("y", 0, "x")]
+    other = [("x", 1, "x"), ("x", 1, "y"), ("x", 0, "y"), ("y", 2, "x")]
+    graphs = [TimeSeriesGraph([((u, lag), (v, 0)) for u, lag, v in edges]) for edges in (own, other)]
+    for graph in graphs:
+        graph.add_nodes_from((name, lag) for name in "xy" for lag in range(3))
+    page, *_ = read_page(save_report(graphs[0], tmp_path / "r.html", reference=graphs[1]))
+    assert {(*(page["names"][v] for v in edge[:2]), edge[6], edge[10]) for edge in page["edges"]} == {
+        ("x", "x", "1", "shared"),
+        ("x", "y", "1", "shared"),
+        ("x", "y", "2", "extra"),
+        ("y", "x", "0", "turned"),
+        ("y", "x", "2", "missing"),
+    }
 
 
 def test_marks_and_p_values_of_pags(tmp_path):

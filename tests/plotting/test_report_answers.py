@@ -9,14 +9,43 @@ import pandas as pd
 import pytest
 
 from helpers.browser import Browser, require_chromium
-from helpers.learning_tables import gaussian_frame, mixed_frame
+from helpers.learning_tables import gaussian_frame
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
 from pgmx.inference import VariableElimination, marginals, mutual_information
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, normalise
+from pgmx.inference.mixed.simulation import cut_families
+from pgmx.models import ConditionalGaussianNetwork
+from pgmx.models.mixed.cpds import MixedParts
 from pgmx.plotting import save_report
 from pgmx.plotting.reports.answers import MOST_CELLS, MOST_GAUSSIAN, pack_answers
 
 NETWORKS = ("asia", "alarm", "insurance", "hailfinder", "win95pts")
+
+
+def make_mixed(rng, n_discrete=5, n_continuous=6, *, joined=False):
+    """Return a network with zeros in its tables; `joined`: three continuous variables depend on all discrete ones."""
+    cards, families = [], []
+    for v in range(n_discrete):
+        parents = tuple(u for u in range(v) if rng.random() < 0.4)[-2:]
+        cards.append(2 if joined else int(rng.integers(2, 4)))
+        table = rng.dirichlet(np.ones(cards[v]), size=[cards[u] for u in parents])
+        table = np.where(table < 0.1, 0.0, table)
+        families.append(DiscreteFamily(parents, normalise(np.moveaxis(table, -1, 0))))
+    for k in range(3 if joined else n_continuous):
+        states = tuple(d for d in range(n_discrete) if rng.random() < 0.3)[:2]
+        if joined:
+            states = tuple(range(8 * k, min(8 * k + 8, n_discrete)))
+        above = tuple(n_discrete + j for j in range(k) if joined or rng.random() < 0.5)
+        shape = [cards[d] for d in states]
+        coefficients = rng.normal(size=(*shape, 1 + len(above)))
+        families.append(GaussianFamily(states, above, coefficients, rng.uniform(0.3, 2.0, shape)))
+        cards.append(0)
+    names = [f"{'d' if card else 'x'}{v}" for v, card in enumerate(cards)]
+    states = [tuple(f"s{x}" for x in range(card)) if card else None for card in cards]
+    return ConditionalGaussianNetwork.from_parts(
+        MixedParts(names, states, MixedFamilies(tuple(cards), tuple(families)))
+    )
 
 
 # ---- what the page is given ----
@@ -41,8 +70,9 @@ def test_what_the_page_cannot_answer_is_told():
     _, (wide,) = pack_answers(load_network("link"))
     assert f"at most {MOST_CELLS:,} are possible" in wide
     assert "width 13" in wide
-    mixed = HillClimbSearch(scoring_method="bic-clg").fit(mixed_frame(0)).model_
-    assert "mixed data" in pack_answers(mixed)[1][0]
+    _, (mixed,) = pack_answers(make_mixed(np.random.default_rng(0), n_discrete=22, joined=True))
+    assert mixed.startswith("The page cannot answer questions: 3 continuous variables depend on 22 discrete ones")
+    assert "cells, at most 2,000,000 are possible" in mixed
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, MOST_GAUSSIAN + 1)))
     many = GraphicalLasso(lam_ratio=0.9).fit(rows.add_prefix("x"))
     assert f"at most {MOST_GAUSSIAN}" in pack_answers(many.model_)[1][0]
@@ -60,9 +90,13 @@ def pages(tmp_path_factory):
     markov = OnlineEdgeGrafting(lam_ratio=0.1).fit(sample(load_network("asia"), 2_000, random_state=0))
     gaussian = HillClimbSearch(scoring_method="bic-g").fit(gaussian_frame(0))
     lasso = GraphicalLasso(lam_ratio=0.1).fit(gaussian_frame(0))
+    mixed = {"mixed": make_mixed(np.random.default_rng(0))}
+    mixed["numbers"] = ConditionalGaussianNetwork.from_network(gaussian.model_)
+    for name, model in mixed.items():
+        save_report(model, folder / f"{name}.html")
     for name, learner in (("markov", markov), ("gaussian", gaussian), ("lasso", lasso)):
         learner.report(folder / f"{name}.html")
-    return folder, markov.model_, gaussian.model_, lasso.model_
+    return folder, markov.model_, gaussian.model_, lasso.model_, mixed
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +216,7 @@ def test_clicks_take_back_and_clear(browser, pages):
 @pytest.mark.parametrize("name", ["gaussian", "lasso"])
 def test_continuous_variables(browser, pages, name):
     browser.open(pages[0] / f"{name}.html")
-    _, _, network, lasso = pages
+    _, _, network, lasso, _ = pages
     rng = np.random.default_rng(4)
     names = browser.evaluate("report.answers.names")
     if name == "gaussian":
@@ -197,6 +231,9 @@ def test_continuous_variables(browser, pages, name):
         answer = give(browser, values)
         seen, free = [names[v] for v in values], [v for v in range(len(names)) if v not in values]
         gains = np.linalg.solve(covariance.loc[seen, seen].to_numpy(), covariance.loc[seen, names].to_numpy())
+        row = pd.DataFrame([{names[v]: x for v, x in values.items()}])
+        log = (network if name == "gaussian" else lasso).log_evidence(row)
+        assert browser.evaluate("answerPanel.logProbability") == pytest.approx(float(log[0]), abs=1e-6)
         expected = mean[names].to_numpy() + (np.array(list(values.values())) - mean[seen].to_numpy()) @ gains
         spread = np.diag(covariance.loc[names, names] - covariance.loc[names, seen].to_numpy() @ gains)
         assert np.array(answer["means"])[free] == pytest.approx(expected[free], abs=1e-6)  # pgmpy rounds to 8 decimals
@@ -215,3 +252,59 @@ def test_setting_a_continuous_variable_leaves_its_causes(browser, pages):
     for v, name in enumerate(names):
         assert after["means"][v] == pytest.approx(simulated[name].mean(), abs=0.02)
         assert after["stds"][v] == pytest.approx(simulated[name].std(), abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mixed", "numbers"])
+def test_discrete_and_continuous_variables(browser, pages, name):
+    browser.open(pages[0] / f"{name}.html")
+    model, rng, n_possible = pages[4][name], np.random.default_rng(5), 0
+    typical = model.simulate(25, random_state=3)
+    for case in range(25):
+        known = rng.choice(len(model.names), rng.integers(0, len(model.names) - 1) // 2 + 1, replace=False)
+        # states of different rows may be impossible together
+        rows = rng.integers(25, size=len(model.names)) if case % 3 == 0 else np.full(len(model.names), case)
+        values = {model.names[v]: typical[model.names[v]][rows[v]] for v in known.tolist()}
+        do = dict([values.popitem()]) if case % 4 == 0 else {}
+        n_possible += check_mixed(browser, model, values, do)
+    assert n_possible >= 20
+
+
+def check_mixed(browser, model, values, do):
+    """Compare the page with the network, in which set variables have lost their parents."""
+    names, states = model.names, model.states
+    codes = [
+        {names.index(name): states[name].index(x) if name in states else float(x) for name, x in part.items()}
+        for part in (values, do)
+    ]
+    give(browser, *codes)
+    answer = browser.evaluate(
+        """(() => { const p = answerPanel; return p.answer && { log: p.logProbability, means: [...p.answer.means],
+        stds: [...p.answer.stds], marginals: p.marginals.map((m) => m && [...m]), best: p.best }; })()"""
+    )
+    row = MixedRows(np.zeros((len(names), 1), dtype=np.intp), np.zeros((len(names), 1)))
+    for v, value in codes[1].items():
+        (row.codes if names[v] in states else row.numbers)[v] = value
+    cut = cut_families(model.parts().families, list(codes[1]), row)
+    network = ConditionalGaussianNetwork.from_parts(model.parts()._replace(families=cut))
+    given = pd.DataFrame([values | do])
+    log = float(network.log_evidence(given)[0])
+    if answer is None:
+        assert log == -np.inf
+        return False
+    n_set = sum(name not in states for name in do)  # there each has the density of a standard normal at its mean
+    assert answer["log"] == pytest.approx(log + 0.5 * n_set * np.log(2 * np.pi), abs=1e-6)
+    free = [name for name in names if name not in given]
+    expected = network.predict_proba(given, free, inference="exact").iloc[0]
+    for v, name in enumerate(names):
+        if name in free and name in states:
+            shares = [expected[name, state] for state in states[name]]
+            assert answer["marginals"][v] == pytest.approx(shares, abs=1e-6)
+        elif name in free:
+            assert answer["means"][v] == pytest.approx(expected[name, "mean"], abs=1e-6)
+            assert answer["stds"][v] == pytest.approx(expected[name, "std"], abs=1e-6)
+    hidden = [name for name in free if name in states]
+    if hidden:
+        best = network.predict(given, hidden, inference="exact").iloc[0]
+        assert [states[name][answer["best"][names.index(name)]] for name in hidden] == list(best)
+    return True

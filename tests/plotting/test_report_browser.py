@@ -24,6 +24,7 @@ def pages(tmp_path_factory):
     rows = sample(load_network("alarm"), 2000)
     search = HillClimbSearch(scoring_method="bic")
     search.fit(rows).report(folder / "alarm.html", data=rows)
+    search.report(folder / "compared.html", reference=load_network("alarm"))
     BootstrapStructure(search, n_resamples=10).fit(rows).report(folder / "boot.html")
     rng = np.random.default_rng(0)
     numbers = pd.DataFrame(
@@ -143,6 +144,25 @@ def test_a_dense_graph_begins_thin(browser, pages):
     assert shown <= 82 < every
     assert f"30 variables, {shown} of {every} edges" in browser.evaluate("find('shown').textContent")
     assert browser.evaluate("document.title") != "broken"
+
+
+def test_a_reference_is_shown_without_colours_too(browser, pages):
+    browser.open(pages / "compared.html")
+    counts = {verdict: count for verdict, _, count in browser.evaluate("report.verdicts")}
+    drawn = {verdict: browser.evaluate(f"cy.edges('.{verdict}').length") for verdict in counts}
+    assert drawn == counts and all(counts.values())
+    legend = browser.evaluate("[...find('legend').children].map((item) => item.textContent.split(': ')[1])")
+    assert [int(text) for text in legend] == list(counts.values())
+    shapes = {
+        browser.evaluate(
+            "['line-style', 'line-dash-pattern', 'mid-target-arrow-shape']"
+            f".map((name) => cy.edges('.{verdict}')[0].style(name)).join()"
+        )
+        for verdict in counts
+    }
+    assert len(shapes) == 4
+    cells = browser.evaluate("[...find('edges').tBodies[0].rows].map((row) => row.lastChild.textContent)")
+    assert cells.count("only in the reference") == counts["missing"]
 
 
 def test_sort_filter_and_download(browser, pages):

@@ -27,8 +27,9 @@ def learn_bayesian(
     _report(where, data, learner, seconds, options, quiet)
     if options["method"] not in HIDDEN_CAUSES:
         _report_query(data, learner, options["missing"])
-    _write(data, learner, targets)
-    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
+    truth = _true_class(data) if data.truth is not None and hasattr(learner, "dag_") else None
+    _write(data, learner, targets, truth)
+    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table, truth)
 
 
 def _check_format(data: Data, out: Path | None) -> None:
@@ -143,13 +144,11 @@ def has_network(data: Data, learner) -> bool:
     return data.network is not None and hasattr(learner, "model_")
 
 
-def _write(data: Data, learner, targets: report.Targets) -> None:
+def _write(data: Data, learner, targets: report.Targets, truth) -> None:
     has_file = targets.out is not None and suffix_of(targets.out) != ".graphml"
     has_parameters = has_file and has_network(data, learner)
     model = learner.model_ if has_parameters else learner.graph_
-    reference, note = None, ""
-    if data.truth is not None and targets.plot is not None and hasattr(learner, "dag_"):
-        reference, note = _true_class(data), " (edges coloured by whether the true graph has them)"
+    note = "" if truth is None else " (edges coloured by whether the true graph has them)"
     drawing = {"continuous": data.table.float_columns} if data.network == "mixed" else {}
     report.write_results(
         targets,
@@ -157,7 +156,7 @@ def _write(data: Data, learner, targets: report.Targets) -> None:
         learner.graph_,
         note,
         lambda path: report.save_history(learner, path),
-        reference=reference,
+        reference=truth,
         **drawing,
     )
 

@@ -19,6 +19,7 @@ from pgmx.cli.methods import (
     check_method,
     make_learner,
 )
+from pgmx.cli.networks import read_network
 from pgmx.cli.paths import (
     GAUSSIAN_SUFFIXES,
     GRAPH_SUFFIXES,
@@ -45,6 +46,11 @@ from pgmx.cli.tables import load, open_source
 def run_learn(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **options) -> None:
     """Run ``pgmx learn`` with the options of `pgmx.cli.commands.learn`."""
     targets = Targets(out, plot, options["plot_history"], options["report"])
+    reference = options["reference"]
+    if reference is not None:
+        if targets.report is None:
+            raise ValueError(f"--reference {reference} is for the report: add --report FILE.html")
+        targets = targets._replace(reference=read_network(reference))
     if options["method"] in (*GAUSSIAN_METHODS, *SERIES_METHODS):
         _run_numeric(source, options, targets, quiet)
         return

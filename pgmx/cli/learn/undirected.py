@@ -70,7 +70,7 @@ def learn_markov(
         reference=truth,
         strengths="weight",
     )
-    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
+    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table, truth)
 
 
 def moral_graph(truth):

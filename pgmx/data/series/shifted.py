@@ -4,6 +4,9 @@ Row t of N lies at bit t // W of word t % W, for W words per bit plane, so that 
 Words in front of a plane hold the ends of the lanes before: word -k has the rows of word W - k, one bit higher. The
 codes of the 64 rows of a word are adjacent. A column at lag k is then a pointer k words earlier into the same plane,
 and 64 k codes earlier into the same codes.
+
+Weights are added in the order of the rows, so that codes of weighted rows are kept in this order. A column at lag k is
+then a pointer k codes earlier.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -51,11 +54,11 @@ class RowLanes:
         words[self.n_front :] = lanes.T
         words[: self.n_front, 1:] = lanes[:-1, self.n_words - self.n_front :].T
 
-    def take(self, v: int, lag: int) -> np.ndarray:
-        """Return the codes of a column at a lag in the order of the rows, (n_rows,); those of the first are 0."""
+    def take(self, v: int, lag: int, rows: np.ndarray) -> np.ndarray:
+        """Return the codes of a column at a lag before some rows, (n,)."""
         assert self.table is not None
         first = (self.n_front - lag) * 64
-        return self.table.codes[v, first : first + 64 * self.n_words].reshape(-1, 64).T.ravel()[: self.n_rows]
+        return self.table.codes[v, first : first + 64 * self.n_words].reshape(-1, 64).T.ravel()[rows]
 
     def mark(self, rows: np.ndarray) -> np.ndarray:
         """Return a bit plane of rows, uint64 (1, W)."""
@@ -63,6 +66,23 @@ class RowLanes:
         bits[rows] = True
         packed = np.packbits(bits.reshape(64, self.n_words).T, axis=1, bitorder="little")
         return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False).T.copy()
+
+
+class RowCodes:
+    """Coded columns in the order of the rows; `table` has them without lags."""
+
+    def __init__(self, table: DiscreteTable):
+        self.table = table
+
+    def take(self, v: int, lag: int, rows: np.ndarray) -> np.ndarray:
+        """Return the codes of a column at a lag before some rows, (n,)."""
+        return self.table.codes[v][rows - lag]
+
+    def to_lanes(self, lags: int) -> RowLanes:
+        """Return the same columns in lanes."""
+        lanes = RowLanes(self.table.n_rows, lags)
+        lanes.fill(iter([self.table]), self.table.n_variables)
+        return lanes
 
 
 class ShiftedCodes:
@@ -93,30 +113,32 @@ class ShiftedCodes:
 
 
 class ShiftedTable(DiscreteTable):
-    """A coded table whose columns are columns of row lanes at lags. Only the first `n_children` have parents.
+    """A coded table whose columns are columns of some rows at lags. Only the first `n_children` have parents.
 
-    `sources`, (n_variables, 2), are the positions of the columns in the lanes, and their lags. The rows are `targets`.
+    `sources`, (n_variables, 2), are the positions of the columns in the rows, and their lags. The rows are `targets`.
+    Rows in lanes are counted as views, and rows in their order are weighted as views.
     """
 
-    __slots__ = ("_lanes", "_n_children", "_sources", "_targets", "_views")
+    __slots__ = ("_n_children", "_of_rows", "_sources", "_targets", "_views")
 
     has_views = True
 
     def __init__(
         self,
         columns: Sequence,
-        lanes: RowLanes,
+        of_rows: RowLanes | RowCodes,
         sources: Sequence[tuple[int, int]],
         targets: np.ndarray,
         n_children: int,
     ):
-        assert lanes.table is not None
-        self._lanes, self._sources, self._targets, self._n_children = lanes, list(sources), targets, n_children
+        table = of_rows.table
+        assert table is not None
+        self._of_rows, self._sources, self._targets, self._n_children = of_rows, list(sources), targets, n_children
         self._views: dict[str, Any] | None = None
         ids = [v for v, _ in self._sources]
-        states = tuple(lanes.table.states[v] for v in ids)
-        no_codes = np.empty((len(states), 0), dtype=lanes.table.codes.dtype)
-        self._set(tuple(columns), states, no_codes, lanes.table.missing_codes[ids])
+        states = tuple(table.states[v] for v in ids)
+        no_codes = np.empty((len(states), 0), dtype=table.codes.dtype)
+        self._set(tuple(columns), states, no_codes, table.missing_codes[ids])
         # an array of this shape without memory: codes are computed
         self._codes = np.broadcast_to(self._codes.dtype.type(0), (len(states), len(targets)))
 
@@ -127,7 +149,7 @@ class ShiftedTable(DiscreteTable):
 
     def take_column(self, v: int) -> np.ndarray:
         """Return the codes of a column."""
-        return self._lanes.take(*self._sources[v])[self._targets]
+        return self._of_rows.take(*self._sources[v], self._targets)
 
     def to_plain(self) -> DiscreteTable:
         """Return the table with its codes in memory."""
@@ -139,7 +161,8 @@ class ShiftedTable(DiscreteTable):
 
     def keep_weights(self, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
         """Return a table for sums of the weights, which need the codes in memory, and the weights."""
-        return self if weights is None else self.to_plain(), weights
+        has_views = weights is None or isinstance(self._of_rows, RowCodes)
+        return self if has_views else self.to_plain(), weights
 
     def _pack(self) -> tuple[np.ndarray, np.ndarray]:
         planes = self._planes
@@ -147,14 +170,25 @@ class ShiftedTable(DiscreteTable):
             planes = self._planes = _counts.pack_planes(np.asarray(self.codes), self.cardinalities)
         return planes
 
+    def view_codes(self) -> dict[str, Any]:
+        """Return the arguments of the compiled scorer of weighted rows."""
+        rows = self._of_rows
+        assert isinstance(rows, RowCodes)
+        starts = np.array([v * rows.table.n_rows - lag for v, lag in self._sources], dtype=np.int64)
+        begins = np.flatnonzero(np.diff(self._targets, prepend=-2) != 1)
+        runs = np.column_stack([self._targets[begins], np.diff(begins, append=self.n_rows)]).astype(np.int64).ravel()
+        return {"codes": rows.table.codes, "starts": starts, "runs": runs}
+
     def view_columns(self) -> dict[str, Any]:
         """Return the arguments of the compiled scorer for the columns and rows."""
         if self._views is None:
-            self._views = self._make_views()
+            rows = self._of_rows
+            lanes = rows if isinstance(rows, RowLanes) else rows.to_lanes(max(lag for _, lag in self._sources))
+            self._views = self._make_views(lanes)
         return self._views
 
-    def _make_views(self) -> dict[str, Any]:
-        lanes, table = self._lanes, self._lanes.table
+    def _make_views(self, lanes: RowLanes) -> dict[str, Any]:
+        table = lanes.table
         assert table is not None
         planes, offsets = table.planes, table.plane_offsets
         mask = lanes.mark(self._targets)
@@ -185,7 +219,7 @@ class ShiftedTable(DiscreteTable):
         }
 
     def __reduce__(self) -> Any:
-        return ShiftedTable, (self.columns, self._lanes, self._sources, self._targets, self._n_children)
+        return ShiftedTable, (self.columns, self._of_rows, self._sources, self._targets, self._n_children)
 
 
 class ShiftedNumbers(NumericTable):

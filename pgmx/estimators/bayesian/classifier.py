@@ -365,6 +365,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         path: str | Path = "report.html",
         *,
         data: Any = None,
+        reference: Any = None,
         title: str | None = None,
         notes: Iterable[str] = (),
     ) -> Path:
@@ -376,6 +377,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
             Path of the file, with the suffix ``.html`` or ``.htm``.
         data : DataFrame, optional
             Rows of the features and the class. The report shows their number, states and missing values.
+        reference : pgmpy or networkx graph, or fitted learner, optional
+            A graph on the same variables. The report colours the edges that differ from it, and counts them.
         title : str, optional
             The heading. Default: the name of the class.
         notes : iterable of str, default=()
@@ -387,7 +390,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
             Path of the written file, see :func:`pgmx.plotting.save_report`.
         """
         check_is_fitted(self)
-        return import_page().save_report(self, path, data=data, title=title, notes=notes)
+        return import_page().save_report(self, path, data=data, reference=reference, title=title, notes=notes)
 
     # ---- scikit-learn ----
 

@@ -13,7 +13,8 @@ from pgmx.checks import is_silent
 from pgmx.estimators.base import random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
 from pgmx.estimators.bayesian.structure_averages import average_effects_of, predict_rows
-from pgmx.graphs.consensus import Marks, PairCounts, average_edges, extend_to_dag
+from pgmx.graphs.consensus import Marks, PairCounts, average_edges
+from pgmx.graphs.extension import extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import (
     make_arc_matrix,

@@ -405,3 +405,11 @@ def make_dynamic_network(graph: nx.DiGraph) -> DynamicBayesianNetwork:
     # pgmpy counts slices forwards: the previous row is 0, the present is 1. Edges within a slice are in slice 0.
     network.add_edges_from(((source, 0), (target, lag)) for (source, lag), (target, _), _ in edges)
     return network
+
+
+def read_dynamic_network(network: DynamicBayesianNetwork) -> TimeSeriesGraph:
+    """Return the edges of a two-slice network that end at the present: (name, 1) in pgmpy is (name, 0) here."""
+    graph = TimeSeriesGraph()
+    graph.add_nodes_from((name, 1 - time) for name, time in network.nodes())
+    graph.add_edges_from(((u, 1 - then), (v, 0)) for (u, then), (v, now) in network.edges() if now == 1)
+    return graph

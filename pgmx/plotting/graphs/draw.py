@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pgmx.checks import check_natural, is_number, join_names
-from pgmx.fitted import FittedLearner, get_series_graph
-from pgmx.plotting.graphs.indexed import IndexedGraph, compare_edges, index_graph, is_pag, is_series_graph, read_ends
+from pgmx.fitted import FittedLearner
+from pgmx.plotting.graphs.indexed import (
+    IndexedGraph,
+    compare_edges,
+    index_graph,
+    index_reference,
+    is_pag,
+    is_series_graph,
+    read_ends,
+)
 from pgmx.plotting.graphs.scene import Scene, choose_layout, draw_scene
 from pgmx.plotting.graphs.sizes import find_neighbourhood, find_nodes, read_sizes
 from pgmx.plotting.graphs.spring_layout import count_readable
+from pgmx.plotting.labels import label_lag, shorten
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
-from pgmx.plotting.strengths import label_lag, read_strengths
+from pgmx.plotting.series_graphs import take_graph
+from pgmx.plotting.strengths import read_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -56,7 +66,7 @@ def plot_graph(
     ----------
     graph : pgmpy or networkx graph, or fitted learner
         For instance ``HillClimbSearch().fit(X)``, a fitted model or any ``networkx`` graph. The edges of a ``PAG`` are
-        drawn with arrowheads, circles and tails.
+        drawn with arrowheads, circles and tails, a ``DynamicBayesianNetwork`` of pgmpy or pgmx as slices.
     ax : matplotlib.axes.Axes, optional
         The axes to draw on. Default: a new figure that fits the graph, independent of pyplot (nothing is shown).
     reference : pgmpy or networkx graph, or fitted learner, optional
@@ -128,14 +138,12 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
-    drawn, compared = _leave_out_lags(get_series_graph(graph), get_series_graph(reference))
-    if compared is not None and is_pag(drawn) != is_pag(compared):
-        raise TypeError("a PAG can be compared with a PAG only: leave out reference, or give another one")
+    drawn, compared = _leave_out_lags(take_graph(graph), take_graph(reference))
     indexed = index_graph(drawn)
     if not indexed.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
     scales = _read_scales(drawn, strengths)
-    other = None if compared is None else index_graph(compared, indexed.names)
+    other = index_reference(compared, drawn, indexed.names)
     kinds = dict(zip(indexed.names, _read_kinds(drawn, indexed.names, continuous), strict=True))
     of_series = is_series_graph(drawn)
     set_names = {indexed.names[v] for v in find_nodes(targets, indexed.names, "targets", of_series=of_series)}
@@ -149,7 +157,7 @@ def plot_graph(
     )
     scene = Scene(
         names,
-        [_label_lag(*name) if of_series else _shorten_label(name) for name in names],
+        [label_lag(*name, _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
         edges,
         read_ends(edges, indexed, other),
         [kinds[name] for name in names],
@@ -281,14 +289,13 @@ def _choose_edges(
     edges = compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
+    weights = _read_weights(graph) if scales is None else scales.of
     if max_edges == "auto":
-        weights = _read_weights(graph) if scales is None else scales.of
         if indexed.directed or reference is not None or not weights:
             return edges, ""
         most = count_readable(len(indexed.names))
     else:
         most = check_natural(max_edges, "max_edges", 0)
-        weights = _read_weights(graph) if scales is None else scales.of
     if len(edges) <= most:
         return edges, ""
     names = indexed.names
@@ -327,13 +334,3 @@ def _read_scales(graph, strengths):
     if not values:
         raise ValueError(f"no edge of the graph has the attribute {strengths!r}")
     return read_strengths(values)
-
-
-def _shorten_label(name, longest=_LONGEST_LABEL):
-    text = " ".join(str(name).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def _label_lag(name, lag):
-    """Return the label of a variable of a time series at a lag."""
-    return label_lag(_shorten_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)

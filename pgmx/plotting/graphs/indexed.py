@@ -66,6 +66,15 @@ def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
     return IndexedGraph(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
 
 
+def index_reference(reference: Any, graph: Any, names: list) -> IndexedGraph | None:
+    """Return a reference as integers with the names of the graph, None without one; TypeError if only one is a PAG."""
+    if reference is None:
+        return None
+    if is_pag(graph) != is_pag(reference):
+        raise TypeError("a PAG can be compared with a PAG only: leave out reference, or give another one")
+    return index_graph(reference, names)
+
+
 def _index_pag(graph: Graph, names: list, number: Mapping[Hashable, int]) -> IndexedGraph:
     """Return a PAG as integers; edges with one arrowhead are arrows."""
     ends = {}

@@ -1,4 +1,4 @@
-"""What a page needs to answer questions to a network: its parameters, and for tables a junction tree."""
+"""What a page needs to answer questions to a network: its parameters, and for discrete variables a junction tree."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pgmx.inference.exact.elimination_order import (
     search_order,
 )
 from pgmx.inference.linear_gaussian import LinearGaussianArrays, read_regressions
+from pgmx.inference.mixed.components import count_cells, find_components
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily
 from pgmx.inference.networks import LogFactors, PairwisePotentials
 from pgmx.inference.problem import Problem
 from pgmx.plotting.reports.tables import to_text
@@ -36,7 +38,7 @@ def pack_answers(model: Any) -> tuple[dict[str, Any] | None, list[str]]:
     if hasattr(model, "sparse_precision") or hasattr(model, "to_joint_gaussian"):
         return _pack_gaussian(model)
     if hasattr(model, "continuous"):
-        return None, ["The page answers no questions to networks of mixed data: use the methods of the model."]
+        return _pack_mixed(model)
     try:
         problem = Problem.from_model(model)
     except TypeError:
@@ -61,18 +63,75 @@ def _pack_discrete(problem: Problem) -> tuple[dict[str, Any] | None, list[str]]:
     plan, note = _find_plan([len(states) for states in problem.states], scopes)
     if plan is None:
         return None, [note]
-    rank = plan.rank.tolist()
     return {
         "names": [to_text(name) for name in problem.names],
         "states": [[to_text(state) for state in states] for states in problem.states],
-        "isDirected": problem.is_directed,
+        **_pack_tree(plan, scopes, tables, is_directed=problem.is_directed),
+    }, []
+
+
+def _pack_tree(
+    plan: EliminationPlan, scopes: list[tuple[int, ...]], tables: Iterable[np.ndarray], *, is_directed: bool
+) -> dict[str, Any]:
+    """Return the cliques, and the factors with their cliques."""
+    rank = plan.rank.tolist()
+    return {
+        "isDirected": is_directed,
         "scopes": [list(scope) for scope in scopes],
         "places": [int(plan.homes[min(scope, key=rank.__getitem__)]) for scope in scopes],
         "values": _encode_doubles(tables),
         "cliques": [list(clique) for clique in plan.cliques],
         "parents": plan.parents.tolist(),
         "homes": plan.homes.tolist(),
-    }, []
+    }
+
+
+def _pack_mixed(model: Any) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return a junction tree of the discrete variables and the regressions of the continuous ones.
+
+    A clique contains the discrete variables on which continuous variables that are joined depend, as long as none of
+    these is observed: observed ones split them further.
+    """
+    try:
+        parts = model.parts()
+    except ValueError:
+        return None, []  # a graph without parameters
+    network = parts.families
+    n = len(parts.names)
+    place = {v: k for k, v in enumerate(np.flatnonzero(network.cards).tolist())}  # of discrete variables
+    continuous = [v for v in range(n) if v not in place]
+    if len(continuous) > MOST_GAUSSIAN:
+        return None, [f"The page answers questions to at most {MOST_GAUSSIAN} continuous variables: use the model."]
+    components = find_components(network, continuous, np.zeros(n, dtype=bool))
+    cells = sum(count_cells(network, component) for component in components)
+    if cells > MOST_CELLS:
+        widest = max(components, key=lambda component: count_cells(network, component))
+        return None, [
+            f"The page cannot answer questions: {len(widest.continuous)} continuous variables depend on "
+            f"{len(widest.scope)} discrete ones, which need {cells:,} cells, at most {MOST_CELLS:,} are possible in a "
+            "browser. Use the methods of the model."
+        ]
+    scopes = [tuple(place[u] for u in (v, *network.parents[v])) for v in place]
+    joined = [tuple(place[d] for d in component.scope) for component in components if component.scope]
+    plan, note = _find_plan([network.cards[v] for v in place], scopes + joined)
+    if plan is None:
+        return None, [note]
+    tables = [family.table for family in network.families if isinstance(family, DiscreteFamily)]
+    payload = {
+        "names": [to_text(name) for name in parts.names],
+        "states": [None if states is None else [to_text(state) for state in states] for states in parts.states],
+        "isDirected": True,
+        "tree": _pack_tree(plan, scopes, tables, is_directed=True),
+        "regressions": [],
+    }
+    values = []
+    for v in continuous:
+        family = network.families[v]
+        assert isinstance(family, GaussianFamily)
+        states = [place[d] for d in family.discrete_parents]
+        payload["regressions"].append([v, states, list(family.continuous_parents)])
+        values += [family.coefficients, family.std]
+    return {**payload, "values": _encode_doubles(values)}, []
 
 
 def _pack_gaussian(model: Any) -> tuple[dict[str, Any] | None, list[str]]:

@@ -25,14 +25,19 @@ from pgmx.plotting.graphs.spring_layout import (
     count_readable,
     find_communities,
 )
+from pgmx.plotting.labels import shorten
 from pgmx.plotting.pictures import render_svg
 from pgmx.plotting.reports.answers import pack_answers
-from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
+from pgmx.plotting.reports.edges import VERDICTS, Edge, count_edges
+from pgmx.plotting.reports.facts import Facts, read_facts, read_figures
 from pgmx.plotting.reports.tables import to_text
 from pgmx.plotting.series_graphs import plot_summary_graph
 
 if TYPE_CHECKING:
+    from networkx import Graph
     from pandas import DataFrame
+
+    from pgmx.fitted import FittedLearner
 
 __all__ = ["render_summary", "save_report"]  # learners import only this module
 _HERE = Path(__file__).parent
@@ -40,8 +45,10 @@ _SCRIPTS = (
     "vendor/cytoscape.min.js",
     "vendor/cytoscape-dagre.min.js",
     "templates/graph.js",
-    "templates/answers.js",
-    "templates/gaussian_answers.js",
+    "templates/junction_tree.js",
+    "templates/gaussian_network.js",
+    "templates/mixed_network.js",
+    "templates/panel.js",
     "templates/page.js",
 )
 _SUFFIXES = (".html", ".htm")
@@ -61,6 +68,7 @@ def save_report(
     *,
     data: Any = None,
     bootstrap: Mapping | DataFrame | Any = None,
+    reference: Graph | FittedLearner | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> Path:
@@ -83,6 +91,9 @@ def save_report(
     bootstrap : BootstrapStructure, DataFrame or mapping, optional
         Confidence of the edges: a fitted bootstrap, its ``strengths_``, or shares ``{(u, v): share}``. A slider hides
         edges below a share. Default: `source`, if it is a bootstrap.
+    reference : pgmpy or networkx graph, or fitted learner, optional
+        A graph on the same variables for comparison. Edges are coloured and dashed as shared, with another direction,
+        not in the reference, or only in the reference, as by :func:`pgmx.plotting.plot_graph`; a legend counts them.
     title : str, optional
         The heading. Default: the name of the class.
     notes : iterable of str, default=()
@@ -98,8 +109,8 @@ def save_report(
     AttributeError
         If the learner is not fitted.
     TypeError, ValueError
-        If `source` is not a learner, model or graph, it has no nodes, the suffix is not allowed, or `bootstrap` has
-        other variables.
+        If `source` or `reference` is not a learner, model or graph, only one is a PAG, `source` has no nodes, the
+        suffix is not allowed, or `bootstrap` or `reference` has other variables.
     OSError
         If the file cannot be written.
     ImportError
@@ -112,9 +123,10 @@ def save_report(
     neighbourhood of any other variable. Tables of parameters have at most 48 rows.
 
     Discrete Bayesian and Markov networks answer exactly if their junction tree has at most 2 million cells, Gaussian
-    networks with at most 250 variables by conditioning; a note says why others do not. Distributions, the probability
-    of the evidence, the most probable configuration and the mutual information with a target come from the model's
-    parameters in double precision. Without JavaScript the page shows a picture of a small graph and its edges.
+    networks with at most 250 variables by conditioning, and mixed networks within both limits; a note says why others
+    do not. Distributions, means with 95 % intervals, the probability of the evidence, the most probable configuration
+    and the mutual information with a target come from the model's parameters in double precision. Without JavaScript
+    the page shows a picture of a small graph and its edges.
 
     Examples
     --------
@@ -130,7 +142,7 @@ def save_report(
     '<!DOCTYPE html>'
     """
     path = check_report_path(path)
-    facts = read_facts(source, data=data, bootstrap=bootstrap, title=title, notes=notes)
+    facts = read_facts(source, data=data, bootstrap=bootstrap, reference=reference, title=title, notes=notes)
     if not facts.names:
         raise ValueError("the graph has no nodes: there is nothing to report")
     text = render_page(facts)
@@ -163,6 +175,7 @@ def render_page(facts: Facts) -> str:
         "edges": [_pack_edge(edge) for edge in facts.edges[:_MOST_LISTED]],
         "weightLabel": facts.weight_label,
         "threshold": facts.threshold,
+        "verdicts": [[verdict, VERDICTS[verdict], count_edges(facts.edges, verdict)] for verdict in facts.verdicts],
         "drawing": drawing,
         "ofVariable": {v: [table._asdict() for table in tables] for v, tables in facts.of_variable.items()},
         "ofEdge": {k: [table._asdict() for table in tables] for k, tables in facts.of_edge.items()},
@@ -173,10 +186,11 @@ def render_page(facts: Facts) -> str:
     return environment.from_string(_read("templates/report.html.jinja")).render(
         facts=facts,
         notes=notes,
-        picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges))),
+        picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges), facts.reference)),
         listed=_list_static(facts),
         has_answers=answers is not None,
-        answers_in_states=answers is not None and "states" in answers,
+        answers_in_states=answers is not None and any(answers.get("states", ())),
+        answers_are_mixed=answers is not None and "tree" in answers,
         payload=Markup(_encode(payload)),
         style=Markup(_read("templates/report.css")),
         scripts=[Markup(_read(name)) for name in _SCRIPTS],
@@ -195,14 +209,23 @@ def _pack_edge(edge: Any) -> list:
         int(edge.is_chosen),
         edge.sign,
         edge.p_value,
+        *([edge.verdict, edge.other] if edge.verdict else []),
     ]
 
 
-def _list_static(facts: Facts) -> list[tuple[str, str, str]]:
+def _list_static(facts: Facts) -> list[tuple[str, ...]]:
     """Return the first edges as text, for a page without scripts."""
-    edges = [edge for edge in facts.edges if edge.is_chosen][:_MOST_STATIC]
+    edges = [edge for edge in facts.edges if edge.is_in_either][:_MOST_STATIC]
     names = [to_text(name) for name in facts.names]
-    return [(names[edge.u], edge.sign or ("→" if edge.is_arrow else "—"), names[edge.v]) for edge in edges]
+    return [
+        (
+            names[edge.u],
+            edge.sign or ("→" if edge.is_arrow else "—"),
+            names[edge.v],
+            *([VERDICTS[edge.verdict]] if edge.verdict else []),
+        )
+        for edge in edges
+    ]
 
 
 def _encode(payload: Any) -> str:
@@ -261,8 +284,7 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
 
 def measure_label(name: Any) -> float:
     """Return the width of a node's box."""
-    text = to_text(name)
-    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+    return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
 
 
 def _compute_positions(
@@ -270,7 +292,7 @@ def _compute_positions(
 ) -> tuple[np.ndarray, dict]:
     """Return centres and bends: layers for graphs with arrows, a circle for a few series, else springs."""
     joined = [edge for edge in edges if edge.u != edge.v]
-    joined = [edge for edge in joined if edge.is_chosen] or joined
+    joined = [edge for edge in joined if edge.is_in_either] or joined
     pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
     if of_series and len(widths) <= _MOST_ON_CIRCLE:
         return compute_circular_layout(widths), {}
@@ -290,7 +312,7 @@ def _compute_positions(
 def _choose_edges(facts: Facts) -> tuple[list[int], list[int], list[str]]:
     """Return the variables and the indices of the edges to draw; if there are too many, the strongest ones."""
     ranks = sorted(
-        range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_measure_edge(facts.edges[k]), k)
+        range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_in_either, -_measure_edge(facts.edges[k]), k)
     )
     n, notes = len(facts.names), []
     members = set(range(n))
@@ -352,7 +374,7 @@ def render_summary(learner: Any) -> str:
     return page.render(style=_STYLE, figures=figures, picture=Markup(picture), hint=hint)
 
 
-def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
+def _draw_small(graph: Any, n_nodes: int, n_edges: int, reference: Any = None) -> str:
     has_numbers = any(marks for *_, marks in graph.edges(data=True))
     if hasattr(graph, "summary_graph") and has_numbers:
         is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
@@ -360,7 +382,7 @@ def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
     if not n_edges or n_nodes > MOST_NODES or n_edges > MOST_EDGES:
         return ""
     if n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):
-        return render_svg(plot_graph(graph, layout="communities").figure)
+        return render_svg(plot_graph(graph, reference=reference, layout="communities").figure)
     weights = [value for *_, value in graph.edges(data="weight")]
     has_weights = all(isinstance(value, float) and value - value == 0 for value in weights)
-    return render_svg(plot_graph(graph, strengths="weight" if has_weights else None).figure)
+    return render_svg(plot_graph(graph, reference=reference, strengths="weight" if has_weights else None).figure)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.plotting.labels import shorten
+
 _LONGEST_TEXT = 400
 _MOST_STATES = 12
 _MOST_VARIABLES = 20_000
@@ -42,9 +44,7 @@ def to_cell(value: Any, digits: int = 5) -> Any:
 
 def to_text(value: Any) -> str:
     """Return the text of a name, a state or an option, cut if it is long."""
-    text = value if isinstance(value, str) else _spell(value)
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+    return shorten(value if isinstance(value, str) else _spell(value), _LONGEST_TEXT)
 
 
 def _spell(value: Any) -> str:

@@ -146,9 +146,8 @@ def family_scorer(
         if isinstance(ask, WeightedFamilies):
             return _weighted.WeightedFamilyScorer(codes, table.cardinalities, np.empty(0), **options)
     elif weights is not None:
-        return _weighted.WeightedFamilyScorer(
-            table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
-        )
+        options |= table.view_codes() | {"weights": np.ascontiguousarray(weights, dtype=np.float64)}
+        return _weighted.WeightedFamilyScorer(cardinalities=table.cardinalities, **options)
     elif table.has_views:
         views = table.view_columns()
         return _families.FamilyScorer(cardinalities=table.cardinalities, memory=memory, **views, **options)

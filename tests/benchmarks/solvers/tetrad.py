@@ -39,7 +39,8 @@ def learn(loaded):
 
 def edges(result):
     """Return a DAG of the class that Tetrad found."""
-    from pgmx.graphs.consensus import extend_to_dag, make_marks
+    from pgmx.graphs.consensus import make_marks
+    from pgmx.graphs.extension import extend_to_dag
 
     names, lines = result
     directed = [(int(words[0]), int(words[1])) for words in lines if len(words) == 2]

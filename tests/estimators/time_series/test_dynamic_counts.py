@@ -10,7 +10,7 @@ from helpers.dynamic_panels import draw_panel
 from oracles.lagged_frames import lag_frame
 from pgmx._ext import _families
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.series.shifted import RowLanes, ShiftedTable
+from pgmx.data.series.shifted import RowCodes, RowLanes, ShiftedTable
 from pgmx.estimators import DynamicBayesianNetworkSearch
 from pgmx.scores import BIC
 from pgmx.scores.discrete.base import family_scorer
@@ -73,6 +73,32 @@ def test_families_of_views_are_counted_as_those_of_copies(cards, segment_rows):
     assert scorer.family_score(5, np.empty(0, dtype=np.int32)) == 0.0
 
 
+@pytest.mark.parametrize("cards", [(2, 3, 4), (2, 300, 5)])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_weights_of_views_are_added_as_those_of_copies(cards, is_whole):
+    rng = np.random.default_rng(0)
+    n_rows, lags = 600, 2
+    table = draw_table(rng, n_rows, cards)
+    targets = np.arange(lags + 3, n_rows - 1)
+    targets = targets if is_whole else targets[rng.random(len(targets)) < 0.9]
+    sources = [(v, lag) for lag in range(lags + 1) for v in range(3)]
+    shifted, copied = ShiftedTable(sources, RowCodes(table), sources, targets, 3), shift(table, lags, targets)[1]
+    assert shifted == copied
+    terms = BIC(copied).terms(copied.n_rows)
+    weights = rng.random(len(targets))
+    ours, theirs = (family_scorer(each, terms, weights=weights) for each in (shifted, copied))
+    for child, parents in [(0, []), (1, [3]), (2, [0, 5]), (0, [3, 4, 7]), (1, [2, 4, 6, 8])]:
+        ids, candidates = np.array(parents, dtype=np.int32), np.array([5, 8], dtype=np.int32)
+        answers = [scorer.count(child, ids, candidates) for scorer in (ours, theirs)]
+        assert all(np.array_equal(own, other) for own, other in zip(*answers, strict=True))
+        gains, reference = np.empty((2, 9, 9))
+        assert ours.rescore(child, ids, gains) == theirs.rescore(child, ids, reference)
+        np.testing.assert_array_equal(gains[child], reference[child])
+    # without weights the rows are counted in lanes
+    ours, theirs = (family_scorer(each, terms) for each in (shifted, copied))
+    assert ours.family_score(2, np.array([0, 5], dtype=np.int32)) == theirs.family_score(2, np.array([0, 5], np.int32))
+
+
 def test_families_are_counted_on_the_lagged_frame_of_pandas():
     panel = draw_panel(n_groups=5, n_times=20).drop(columns=["t", "s"])
     learner = DynamicBayesianNetworkSearch(groups="id", lags=3).fit(panel)
@@ -95,3 +121,5 @@ def test_memory_of_the_rows_does_not_depend_on_the_lags():
         learner = DynamicBayesianNetworkSearch(lags=lags, max_iter=0, show_progress=False).fit(frame)
         views = learner._scoring.get().table.view_columns()
         assert views["codes"].nbytes + views["planes"].nbytes <= 1.2 * plain
+        learner.fit(frame, None, np.linspace(0.5, 1.5, len(frame)))
+        assert learner._scoring.get().table.view_codes()["codes"].nbytes == table.codes.nbytes

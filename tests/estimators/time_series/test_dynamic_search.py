@@ -87,6 +87,10 @@ def test_same_bits_as_on_the_lagged_frame(score):
     assert float(np.sum(families)) + search._scoring.get().prior(search.edges_) == learner.score_
 
 
+#: Scores of complete discrete rows with real weights.
+WEIGHTED = [(score, "error", True) for score in ("bic", "bdeu", "bds", "k2")]
+
+
 def fit_lagged_frame(frame, lags, groups=None, sample_weight=None, **options):
     """Return `HillClimbSearch` fitted to the lagged frame of pandas with the edges of a transition network."""
     columns = lag_frame(frame, lags, groups)
@@ -115,20 +119,29 @@ def test_numbers_have_the_bits_of_the_lagged_frame(is_weighted):
     np.testing.assert_array_equal(ours.rows.rows(), theirs.rows)
 
 
-@pytest.mark.parametrize("score", ["bic", "ll"])
-def test_pairwise_scores_have_the_bits_of_the_lagged_frame(score):
+@pytest.mark.parametrize(
+    ("score", "missing", "is_weighted"),
+    [("bic", "pairwise", False), ("ll", "pairwise", False), ("aic", "pairwise", True), *WEIGHTED],
+)
+def test_views_have_the_bits_of_the_lagged_frame(score, missing, is_weighted):
     rng = np.random.default_rng(0)
     panel = draw_panel(n_groups=3).drop(columns=["t", "s"]).astype(dict.fromkeys("abc", "Int64"))
-    panel[["a", "b"]] = panel[["a", "b"]].mask(rng.random((len(panel), 2)) < 0.1)
-    options = {"scoring_method": score, "max_indegree": 2, "missing": "pairwise", "return_type": "dag"}
-    learner = DynamicBayesianNetworkSearch(groups="id", lags=2, **options).fit(panel)
-    expected = fit_lagged_frame(panel, 2, "id", **options)
+    if missing == "pairwise":
+        panel[["a", "b"]] = panel[["a", "b"]].mask(rng.random((len(panel), 2)) < 0.1)
+    weights = 0.5 + rng.random(len(panel)) if is_weighted else None
+    options = {"scoring_method": score, "max_indegree": 2, "missing": missing, "return_type": "dag"}
+    learner = DynamicBayesianNetworkSearch(groups="id", lags=2, **options).fit(panel, None, weights)
+    expected = fit_lagged_frame(panel, 2, "id", weights, **options)
     np.testing.assert_array_equal(learner.edges_, expected.edges_)
+    assert len(learner.edges_)
     ours, theirs = learner._scoring.get(), expected._scoring.get()
     assert isinstance(ours.table, ShiftedTable)
+    options = {"allowed": None, "max_indegree": None, "deadline": np.inf, "n_jobs": None}
+    sources = [scoring.gains(**options) for scoring in (ours, theirs)]
     for v in range(3):
         for parents in ((), (4,), (3, 7)):
-            assert ours.local_score(v, parents) == theirs.local_score(v, parents)
+            own, other = (source.family_score(v, np.array(parents, dtype=np.int32)) for source in sources)
+            assert own == other
 
 
 def test_objects_of_discrete_scores_are_bound_to_the_lagged_columns():

@@ -14,7 +14,7 @@ from pgmx.data.declared_states import check_state_names
 from pgmx.data.mixed import MixedTable
 from pgmx.data.series import LaggedSeries
 from pgmx.data.series.lagged import Node
-from pgmx.data.series.shifted import RowLanes, ShiftedNumbers, ShiftedTable
+from pgmx.data.series.shifted import RowCodes, RowLanes, ShiftedNumbers, ShiftedTable
 from pgmx.models.time_series.dynamic.columns import name_column
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
@@ -29,8 +29,8 @@ _BLOCK = 32
 class LaggedColumns:
     """The columns of series: discrete ones coded, numeric ones as float64 (n_rows,).
 
-    If all are discrete and without weights, they are in lanes. Then, and for a Gaussian score, they are not copied for
-    each lag.
+    If all are discrete, `of_rows` has their rows, in lanes if they have no weights. These rows, and the numbers of a
+    Gaussian score, are not copied for each lag.
     """
 
     series: LaggedSeries
@@ -38,7 +38,7 @@ class LaggedColumns:
     method: str
     coded: DiscreteTable | None
     numbers: dict[Hashable, np.ndarray]
-    lanes: RowLanes | None = None
+    of_rows: RowLanes | RowCodes | None = None
 
     @classmethod
     def read(
@@ -67,7 +67,9 @@ class LaggedColumns:
             return cls(series, method, None, series.read_numbers(series.names))
         numeric = floats if kind == "mixed" else ()
         discrete = [name for name in series.names if name not in numeric]
-        if not numeric and not weighted:
+        if not numeric and weighted:
+            return cls(series, method, None, {}, RowCodes(series.code(discrete, state_names, missing, n_jobs)))
+        if not numeric:
             check_state_names(state_names or {}, series.names)
             lanes = RowLanes(series.n_rows, series.lags)
             lanes.fill(_code_in_blocks(series, state_names or {}, missing, n_jobs), frame.n_columns)
@@ -78,31 +80,24 @@ class LaggedColumns:
     def take(self, nodes: Sequence[Node], rows: np.ndarray) -> DiscreteTable | Frame:
         """Return the columns at their lags before `rows`, named as a dynamic network names them."""
         labels = [self.label(node) for node in nodes]
-        if self.lanes is not None:
-            table = self.lanes.table
-            assert table is not None
-            ids = [table.index(name) for name, _ in nodes]
-            codes = [self.lanes.take(v, 0)[rows - lag] for v, (_, lag) in zip(ids, nodes, strict=True)]
-            states = tuple(table.states[v] for v in ids)
-            return DiscreteTable._from_parts(tuple(labels), states, np.array(codes), table.missing_codes[ids])
-        if not self.numbers and self.coded is not None:
-            return self.series.take_codes(self.coded, nodes, labels, rows)
+        if self.of_rows is not None:
+            return ShiftedTable(labels, self.of_rows, self._find_sources(nodes), rows, len(nodes)).to_plain()
         return self.series.take_columns(self.coded, self.numbers, nodes, labels, rows)
 
     def shift(self, nodes: Sequence[Node], rows: np.ndarray, n_children: int) -> Any:
-        """Return nodes as a table. Only rows of weighted discrete and of mixed columns are copied for each lag."""
+        """Return nodes as a table. Only rows of mixed columns are copied for each lag."""
         labels = [self.label(node) for node in nodes]
         if find_score(self.method).kind == "continuous":
             columns = [(self.numbers[name], lag) for name, lag in nodes]
             return ShiftedNumbers(labels, columns, rows, count_block_rows(len(nodes)))
         if self.numbers:
             return self._mix(nodes, labels, rows)
-        if self.lanes is None:
-            assert self.coded is not None
-            return self.series.take_codes(self.coded, nodes, labels, rows)
-        assert self.lanes.table is not None
-        sources = [(self.lanes.table.index(name), lag) for name, lag in nodes]
-        return ShiftedTable(labels, self.lanes, sources, rows, n_children)
+        assert self.of_rows is not None
+        return ShiftedTable(labels, self.of_rows, self._find_sources(nodes), rows, n_children)
+
+    def _find_sources(self, nodes: Sequence[Node]) -> list[tuple[int, int]]:
+        assert self.of_rows is not None and self.of_rows.table is not None
+        return [(self.of_rows.table.index(name), lag) for name, lag in nodes]
 
     def _mix(self, nodes: Sequence[Node], labels: Sequence[Hashable], rows: np.ndarray) -> MixedTable:
         """Return copies of continuous and discrete columns."""

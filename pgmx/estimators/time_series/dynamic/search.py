@@ -566,7 +566,8 @@ class DynamicBayesianNetworkSearch(ResampledNetwork, HillClimbSearch):
         -------
         LearningCost
             Bytes per component and their sum, as for :class:`HillClimbSearch` on the table of all variables at all
-            lags. Discrete variables without weights, and Gaussian scores, need less: rows are not copied per lag.
+            lags. Discrete variables and Gaussian scores need less: rows are not copied per lag, unless whole weights
+            repeat discrete rows.
 
         Raises
         ------
@@ -577,7 +578,7 @@ class DynamicBayesianNetworkSearch(ResampledNetwork, HillClimbSearch):
         if X is not None:
             series = self._open(X)
             columns = self._read_columns(series, weighted)
-            table = columns.coded if columns.lanes is None else columns.lanes.table
+            table = columns.coded if columns.of_rows is None else columns.of_rows.table
             cards = None if table is None else table.cardinalities
             n_rows, n_floats = len(series.targets), len(columns.numbers)
         n = self.lags + 1

@@ -2,7 +2,7 @@
 // The graph and the panel next to it. Names are set as text, never as markup.
 const report = JSON.parse(document.getElementById("payload").textContent);
 const find = (id) => document.getElementById(id);
-const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN, SIGN, P] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN, SIGN, P, VERDICT, OTHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const MOST_NEIGHBOURS = 150;
 
 function make(tag, text, name) {
@@ -18,6 +18,8 @@ report.edges.forEach((edge, k) => {
   if (edge[V] !== edge[U]) edgesOf[edge[V]].push(k);
 });
 const hasConfidence = report.edges.some((edge) => edge[CONFIDENCE] !== null);
+const compares = report.verdicts.length > 0; // with a reference: then colours and dashes of edges are the verdicts
+const meaningOf = new Map(report.verdicts.map(([verdict, meaning]) => [verdict, meaning]));
 const lagsDiffer = new Set(report.edges.map((edge) => edge[LAGS])).size > 1;
 const hasWeight = report.edges.some((edge) => edge[WEIGHT] !== null);
 const measure = (edge) => Math.abs(hasConfidence ? edge[CONFIDENCE] ?? 0 : edge[WEIGHT] ?? 0);
@@ -39,7 +41,8 @@ function makeEdge(k) {
   const data = { id: "e" + k, k, source: "n" + edge[U], target: "n" + edge[V], size, lags: lagsDiffer ? edge[LAGS] : "" };
   const sign = edge[SIGN];
   const classes = [sign.endsWith(">") || (!sign && edge[ARROW]) ? "arrow" : "", sign.startsWith("<") ? "arrow-back" : "",
-    sign.endsWith("o") ? "circle" : "", sign.startsWith("o") ? "circle-back" : "", edge[WEIGHT] < 0 ? "minus" : "", edge[CHOSEN] ? "" : "weak"];
+    sign.endsWith("o") ? "circle" : "", sign.startsWith("o") ? "circle-back" : "",
+    compares ? edge[VERDICT] : edge[WEIGHT] < 0 ? "minus" : "", edge[CHOSEN] || edge[VERDICT] ? "" : "weak"];
   return { group: "edges", data, classes: classes.filter(Boolean).join(" ") };
 }
 
@@ -68,8 +71,8 @@ function makeStyle() {
     { selector: "node.number", style: {
       "corner-radius": 12, "background-color": colour("--number-face"), "border-color": colour("--number-rim") } },
     { selector: "edge", style: {
-      width: (line) => 0.8 + (hasConfidence ? 1.8 : 3.2) * Math.min(1, line.data("size")), "line-color": colour(hasWeight ? "--plus" : "--edge"),
-      "target-arrow-color": colour(hasWeight ? "--plus" : "--edge"), "curve-style": "bezier", opacity: 0.85,
+      width: (line) => 0.8 + (hasConfidence ? 1.8 : 3.2) * Math.min(1, line.data("size")), "line-color": colour(hasWeight && !compares ? "--plus" : "--edge"),
+      "target-arrow-color": colour(hasWeight && !compares ? "--plus" : "--edge"), "curve-style": "bezier", opacity: 0.85,
       "arrow-scale": 0.9, label: "data(lags)", "font-size": 9, color: colour("--soft"), "font-family": font,
       "text-background-color": colour("--page"), "text-background-opacity": 0.9, "text-background-padding": 1,
       "min-zoomed-font-size": 7 } },
@@ -81,6 +84,14 @@ function makeStyle() {
       "source-arrow-shape": "circle", "source-arrow-fill": "hollow", "source-arrow-color": colour("--edge") } },
     { selector: "edge.minus", style: {
       "line-color": colour("--minus"), "target-arrow-color": colour("--minus"), "line-style": "dashed" } },
+    // with a reference: dashes and a mark in the middle work without colours
+    ...[["turned", "--turned"], ["extra", "--extra"], ["missing", "--missing"]].map(([verdict, name]) => ({
+      selector: `edge.${verdict}`, style: {
+        "line-color": colour(name), "target-arrow-color": colour(name), "source-arrow-color": colour(name),
+        "mid-target-arrow-color": colour(name), opacity: 1 } })),
+    { selector: "edge.turned", style: { "mid-target-arrow-shape": "diamond" } },
+    { selector: "edge.extra", style: { "line-style": "dashed", "line-dash-pattern": [9, 3, 2, 3] } },
+    { selector: "edge.missing", style: { "line-style": "dashed", "line-dash-pattern": [4, 4] } },
     { selector: "edge.weak", style: { "line-style": "dotted", opacity: 0.6 } },
     { selector: ".faint", style: { opacity: 0.13 } },
     { selector: ".hidden", style: { display: "none" } },
@@ -158,7 +169,7 @@ function arrange(name) {
 // ---- the slider ----
 
 // numbers are rounded to five digits
-function isStrong(edge) { return measure(edge) >= level * (1 - 1e-4); }
+function isStrong(edge) { return edge[VERDICT] === "missing" || measure(edge) >= level * (1 - 1e-4); }
 function sliderUsed() { return !find("slider-box").hidden; }
 
 function setSlider() {
@@ -173,7 +184,7 @@ function setSlider() {
   // a readable start: at most about two edges per node
   const drawn = start.edges.map((k) => measure(report.edges[k])).sort((a, b) => b - a);
   const most = 2 * start.nodes.length + 20;
-  level = hasConfidence ? report.threshold ?? 0 : drawn.length > most ? Math.floor(drawn[most] / top * 200) / 200 * top : 0;
+  level = hasConfidence ? report.threshold ?? 0 : !compares && drawn.length > most ? Math.floor(drawn[most] / top * 200) / 200 * top : 0;
   slider.value = level;
   slider.addEventListener("input", () => { level = Number(slider.value); applyLevel(); });
 }
@@ -185,12 +196,13 @@ function applyLevel() {
   cy.batch(() => cy.edges().forEach((line) => {
     const visible = !used || isStrong(report.edges[line.data("k")]);
     line.toggleClass("hidden", !visible);
-    shown += visible;
+    shown += visible && !line.hasClass("missing");
   }));
   if (!isWhole) return;
-  const total = report.edges.length.toLocaleString("en"), nodes = start.nodes.length.toLocaleString("en");
+  const isOurs = (edge) => edge[VERDICT] !== "missing", ours = report.edges.filter(isOurs).length;
+  const total = ours.toLocaleString("en"), nodes = start.nodes.length.toLocaleString("en");
   const part = start.nodes.length < report.names.length ? ` of ${report.names.length.toLocaleString("en")}` : "";
-  const hint = used && shown < start.edges.length ? "; the slider shows weaker edges" : "";
+  const hint = used && shown < start.edges.filter((k) => isOurs(report.edges[k])).length ? "; the slider shows weaker edges" : "";
   find("shown").textContent = `${nodes}${part} variables, ${shown.toLocaleString("en")} of ${total} edges${hint}.`;
 }
 
@@ -247,6 +259,7 @@ function describeEdge(edge) {
   if (edge[DIRECTION] !== null) parts.push(`${(100 * edge[DIRECTION]).toFixed(0)} % of these in this direction`);
   if (edge[LAGS]) parts.push(`lag ${edge[LAGS]}`);
   if (edge[P] !== null) parts.push(`p-value ${edge[P]}`);
+  if (edge[VERDICT]) parts.push(edge[OTHER] ? `${edge[OTHER]} in the reference` : meaningOf.get(edge[VERDICT]));
   return parts.join(", ");
 }
 
@@ -278,7 +291,7 @@ function showEdge(k) {
   const edge = report.edges[k];
   const title = make("h3");
   title.append(nameButton(edge[U]), ` ${arrowOf(edge)} `, nameButton(edge[V]));
-  const weak = edge[CHOSEN] ? [] : [make("p", "Weaker than the threshold: not in the learned graph.", "hint")];
+  const weak = edge[CHOSEN] || edge[VERDICT] ? [] : [make("p", "Weaker than the threshold: not in the learned graph.", "hint")];
   find("details").replaceChildren(title, make("p", describeEdge(edge)), ...weak, ...makeTables(report.ofEdge[k]));
 }
 

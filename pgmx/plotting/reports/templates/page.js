@@ -12,6 +12,7 @@ const columns = [
   ...(hasConfidence ? [["confidence", (e) => e[CONFIDENCE]]] : []),
   ...(report.edges.some((e) => e[DIRECTION] !== null) ? [["direction", (e) => e[DIRECTION]]] : []),
   ...(report.edges.some((e) => e[P] !== null) ? [["p-value", (e) => e[P]]] : []),
+  ...(compares ? [["reference", (e) => meaningOf.get(e[VERDICT])]] : []),
   ...(report.edges.some((e) => e[LAGS]) ? [["lags", (e) => e[LAGS]]] : []),
 ];
 const isNumber = columns.map(([, read]) => report.edges.some((e) => typeof read(e) === "number"));
@@ -54,7 +55,7 @@ function fillEdges() {
   });
   find("edges").tHead.replaceChildren(head);
   body.replaceChildren(...rows.slice(0, most).map((k) => {
-    const edge = report.edges[k], line = make("tr", undefined, edge[CHOSEN] ? "" : "weak");
+    const edge = report.edges[k], line = make("tr", undefined, edge[CHOSEN] || edge[VERDICT] ? "" : "weak");
     columns.forEach(([, read], c) => line.append(make("td", read(edge) ?? "", isNumber[c] ? "number" : "")));
     line.addEventListener("click", () => pickEdge(k));
     return line;
@@ -153,7 +154,7 @@ if (report.history) {
 
 // ---- answers ----
 
-const answerPanel = !report.answers ? null : report.answers.states ? new DiscretePanel(report.answers) : new GaussianPanel(report.answers);
+const answerPanel = report.answers && makePanel(report.answers);
 
 // ---- theme, legend, print ----
 
@@ -170,9 +171,10 @@ function addLegend(name, text) {
   find("legend").append(item);
 }
 
-if (hasWeight && report.edges.some((edge) => edge[WEIGHT] < 0)) { addLegend("plus", "positive"); addLegend("minus", "negative"); }
+for (const [verdict, meaning, count] of report.verdicts) addLegend(verdict, `${meaning}: ${count.toLocaleString("en")}`);
+if (!compares && hasWeight && report.edges.some((edge) => edge[WEIGHT] < 0)) { addLegend("plus", "positive"); addLegend("minus", "negative"); }
 if (new Set(report.kinds).size === 2) { addLegend("box", "discrete"); addLegend("round", "continuous"); }
-if (hasConfidence || hasWeight) addLegend(hasWeight ? "plus" : "edge", `wider: larger ${hasConfidence ? "confidence" : report.weightLabel}`);
+if (hasConfidence || hasWeight) addLegend(hasWeight && !compares ? "plus" : "edge", `wider: larger ${hasConfidence ? "confidence" : report.weightLabel}`);
 
 let before = null;
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");

@@ -78,7 +78,7 @@ class JunctionTree {
   }
 
   /** Clique tables in which the observed and the set variables have their states. In Bayesian networks factor v is that of v. */
-  makeTables(observed, set) {
+  makeTables(observed, set, extra) {
     const cut = new Set([...set.keys()].map((v) => this.places[v]));
     const tables = this.bases.map((base, c) => (cut.has(c) ? this.makeBase(c, set) : base.slice()));
     for (const [v, state] of [...observed, ...set]) {
@@ -86,12 +86,27 @@ class JunctionTree {
       chosen[state] = 1;
       this.multiply(this.homes[v], tables[this.homes[v]], [v], chosen);
     }
-    return tables;
+    return { tables, offset: this.multiplyLogs(tables, extra) };
+  }
+
+  /** Multiply by factors { place, scope, logs }, scaled in each clique; return the logarithm of the scale. */
+  multiplyLogs(tables, extra) {
+    let offset = 0;
+    for (const c of new Set(extra.map((factor) => factor.place))) {
+      const table = tables[c], logs = new Float64Array(table.length);
+      for (const { place, scope, logs: own } of extra) if (place === c)
+        this.walk(c, scope, (i, count, j, step) => { for (let k = 0; k < count; k++, j += step) logs[i + k] += own[j]; });
+      let top = -Infinity;
+      for (let i = 0; i < table.length; i++) if (table[i] > 0 && logs[i] > top) top = logs[i];
+      if (top > -Infinity) offset += top; else top = 0;
+      for (let i = 0; i < table.length; i++) table[i] *= Math.exp(logs[i] - top) || 0;
+    }
+    return offset;
   }
 
   /** One message per clique to its parent, scaled to the sum 1; tables get those of their children. */
-  collect(tables, reduce) {
-    let logTotal = 0;
+  collect({ tables, offset }, reduce) {
+    let logTotal = offset;
     const messages = [];
     for (let c = this.cliques.length - 1; c >= 0; c--) {
       const size = this.shared[c].reduce((product, v) => product * this.cards[v], 1), rest = tables[c].length / size;
@@ -113,10 +128,10 @@ class JunctionTree {
   }
 
   /** The logarithm of the sum over all configurations, and the distribution of each variable (none if the sum is 0). */
-  propagate(observed, set) {
-    const tables = this.makeTables(observed, set);
-    const { logTotal, messages } = this.collect(tables, (a, b) => a + b);
-    if (logTotal === -Infinity) return { logTotal, marginals: null };
+  propagate(observed, set, extra = []) {
+    const made = this.makeTables(observed, set, extra), tables = made.tables;
+    const { logTotal, messages } = this.collect(made, (a, b) => a + b);
+    if (logTotal === -Infinity) return { logTotal, marginals: null, tables: null };
     this.cliques.forEach((_, c) => {
       const p = this.parents[c], table = tables[c];
       let factor = null;
@@ -130,13 +145,13 @@ class JunctionTree {
       for (let i = 0; i < table.length; i++) table[i] /= sum;
     });
     const marginals = this.cards.map((_, v) => this.project(this.homes[v], tables[this.homes[v]], [v]));
-    return { logTotal, marginals };
+    return { logTotal, marginals, tables };
   }
 
   /** The most probable configuration, and the logarithm of its unnormalised probability. */
-  maximise(observed, set) {
-    const tables = this.makeTables(observed, set);
-    const { logTotal } = this.collect(tables, Math.max);
+  maximise(observed, set, extra = []) {
+    const made = this.makeTables(observed, set, extra), tables = made.tables;
+    const { logTotal } = this.collect(made, Math.max);
     if (logTotal === -Infinity) return null;
     const states = new Int32Array(this.cards.length);
     this.cliques.forEach((clique, c) => {
@@ -151,21 +166,22 @@ class JunctionTree {
   }
 
   /** Log of the unnormalised probability of a complete configuration. */
-  logValue(states, set) {
-    let sum = 0;
+  logValue(states, set, extra = []) {
+    const placeOf = (scope) => scope.reduce((place, v) => place * this.cards[v] + states[v], 0);
+    let sum = extra.reduce((total, { scope, logs }) => total + logs[placeOf(scope)], 0);
     this.scopes.forEach((scope, f) => {
       if (set.has(scope[0]) && f === scope[0]) return;
-      sum += Math.log(this.factors[f][scope.reduce((place, v) => place * this.cards[v] + states[v], 0)]);
+      sum += Math.log(this.factors[f][placeOf(scope)]);
     });
     return sum;
   }
 
   /** Mutual information in bits of each variable with the target, given what is observed. */
-  information(target, observed, set, marginals) {
+  information(target, observed, set, marginals, extra = []) {
     const bits = new Float64Array(this.cards.length);
     marginals[target].forEach((share, state) => {
       if (!(share > 0)) return;
-      const given = this.propagate(new Map([...observed, [target, state]]), set).marginals;
+      const given = this.propagate(new Map([...observed, [target, state]]), set, extra).marginals;
       if (!given) return;
       given.forEach((distribution, v) => distribution.forEach((p, x) => {
         if (p > 0) bits[v] += share * p * Math.log2(p / marginals[v][x]);
@@ -173,145 +189,4 @@ class JunctionTree {
     });
     return bits.map((value) => Math.max(value, 0));
   }
-}
-
-// ---- the panel ----
-
-const MOST_RANKED = 10;
-
-/** Cards of all variables, what is observed and set, and the way back; the kinds of networks fill it. */
-class Panel {
-  constructor(network) {
-    this.network = network;
-    this.observed = new Map();
-    this.set = new Map();
-    this.past = [];
-  }
-
-  begin() {
-    this.cards = this.network.names.map((name, v) => {
-      const box = make("div", undefined, "card"), title = make("h3");
-      title.append(make("span", name), " ", make("em"));
-      box.append(title);
-      return { box, mark: title.lastChild, parts: this.fillCard(box, v) };
-    });
-    find("bars").replaceChildren(...this.cards.map((card) => card.box));
-    find("undo").addEventListener("click", () => this.undo());
-    find("clear").addEventListener("click", () => { this.remember(); this.observed.clear(); this.set.clear(); this.update(); });
-    find("bar-filter").addEventListener("input", (event) => this.filter(event.target.value));
-    find("do-box").hidden = !this.network.isDirected;
-    this.update();
-  }
-
-  remember() { this.past.push([new Map(this.observed), new Map(this.set)]); }
-
-  forget(v) { this.observed.delete(v); this.set.delete(v); }
-
-  chosen() { return find("do").checked && this.network.isDirected ? this.set : this.observed; }
-
-  undo() {
-    if (!this.past.length) return;
-    [this.observed, this.set] = this.past.pop();
-    this.update();
-  }
-
-  update() {
-    this.compute();
-    this.cards.forEach(({ box, mark, parts }, v) => {
-      mark.textContent = this.observed.has(v) ? "observed" : this.set.has(v) ? "set" : "";
-      box.classList.toggle("given", mark.textContent !== "");
-      this.show(parts, v);
-    });
-    find("undo").disabled = !this.past.length;
-    find("clear").disabled = !this.observed.size && !this.set.size;
-    find("evidence").textContent = this.describe();
-  }
-
-  filter(text) {
-    const wanted = text.trim().toLowerCase();
-    this.cards.forEach(({ box }, v) => { box.hidden = !this.network.names[v].toLowerCase().includes(wanted); });
-  }
-}
-
-class DiscretePanel extends Panel {
-  constructor(network) {
-    super(network);
-    this.tree = new JunctionTree(network);
-    find("target").append(...network.names.map((name, v) => Object.assign(make("option", name), { value: v })));
-    find("target").addEventListener("change", () => this.rank());
-    this.begin();
-  }
-
-  fillCard(box, v) {
-    return this.network.states[v].map((state, x) => {
-      const button = make("button", undefined, "state"), bar = make("i"), value = make("b");
-      button.type = "button";
-      button.append(bar, make("span", state), value);
-      button.addEventListener("click", () => this.choose(v, x));
-      box.append(button);
-      return { button, bar, value };
-    });
-  }
-
-  choose(v, x) {
-    this.remember();
-    const isHeld = this.observed.get(v) === x || this.set.get(v) === x;
-    this.forget(v);
-    if (!isHeld) this.chosen().set(v, x);
-    this.update();
-  }
-
-  compute() {
-    const { logTotal, marginals } = this.tree.propagate(this.observed, this.set);
-    this.marginals = marginals;
-    this.logProbability = logTotal - this.tree.logTotal;
-    this.explain();
-    this.rank();
-  }
-
-  show(rows, v) {
-    rows.forEach(({ button, bar, value }, x) => {
-      const p = this.marginals ? this.marginals[v][x] : null, share = p === null ? "" : formatShare(p);
-      bar.style.width = p === null ? "0" : `${100 * p}%`;
-      value.textContent = share;
-      button.setAttribute("aria-pressed", String(this.observed.get(v) === x || this.set.get(v) === x));
-      button.setAttribute("aria-label", [`${this.network.names[v]}: ${this.network.states[v][x]}`, share].filter(Boolean).join(", "));
-    });
-  }
-
-  list(chosen) { return [...chosen].map(([v, x]) => `${this.network.names[v]} = ${this.network.states[v][x]}`).join(", "); }
-
-  describe() {
-    if (!this.observed.size && !this.set.size) return "Nothing is observed: the bars are the marginal distributions. Click a state.";
-    if (!this.observed.size) return `The bars are the distributions given do(${this.list(this.set)}).`;
-    const text = `P(${this.list(this.observed)}${this.set.size ? ` | do(${this.list(this.set)})` : ""})`;
-    if (this.marginals === null) return `${text} = 0: these states cannot occur together. Take the last click back.`;
-    const p = Math.exp(this.logProbability);
-    return `${text} = ${p > 1e-300 ? Number(p.toPrecision(6)) : `exp(${this.logProbability.toFixed(3)})`}`;
-  }
-
-  explain() {
-    const states = this.marginals && this.tree.maximise(this.observed, this.set);
-    find("best-box").hidden = !states;
-    if (!states) return;
-    const free = this.network.names.map((_, v) => v).filter((v) => !this.observed.has(v) && !this.set.has(v));
-    const log = this.tree.logValue(states, this.set) - this.tree.logTotal - this.logProbability;
-    this.best = states;
-    find("best").textContent = this.list(free.map((v) => [v, states[v]]));
-    find("best-share").textContent = `probability ${Number(Math.exp(log).toPrecision(4))}`;
-  }
-
-  rank() {
-    const target = Number(find("target").value), isGiven = (v) => this.observed.has(v) || this.set.has(v);
-    const reason = find("target").value === "" ? "Choose a variable." : isGiven(target) ? "Its state is given." : "";
-    if (reason || !this.marginals) { find("ranking").replaceChildren(make("li", reason, "hint")); return; }
-    const bits = this.tree.information(target, this.observed, this.set, this.marginals);
-    const order = [...bits.keys()].filter((v) => v !== target && !isGiven(v)).sort((a, b) => bits[b] - bits[a] || a - b);
-    find("ranking").replaceChildren(...order.slice(0, MOST_RANKED).map((v) => make("li", `${this.network.names[v]}: ${bits[v].toFixed(4)} bits`)));
-  }
-}
-
-function formatShare(p) {
-  const share = 100 * p;
-  return share === 0 || share === 100 ? `${share} %` : share < 0.1 ? `${share.toExponential(1)} %` : `${share.toFixed(share < 10 ? 2 : 1)} %`;
 }
