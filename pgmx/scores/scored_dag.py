@@ -31,8 +31,8 @@ def find_scored_dag(source: Any, score: str, allows: Callable[[Hashable, Hashabl
     if lines and allows is None:
         u, v = min(lines)
         raise ValueError(
-            f"{names[u]!r} and {names[v]!r} have an undirected edge, and {score} may give the DAGs of a class different "
-            f"scores: {_REMEDY}"
+            f"{names[u]!r} and {names[v]!r} have an undirected edge, and {score} may give the DAGs of a class "
+            f"different scores: {_REMEDY}"
         )
     arcs = {(u, v) for u, v in pairs if (v, u) not in pairs or u == v}
     if allows is not None:

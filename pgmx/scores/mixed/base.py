@@ -173,7 +173,7 @@ class MixedScore(CompiledScore):
         """Whether Markov equivalent graphs have the same score, among the graphs that the score allows."""
 
     def allows(self, tail: Hashable, head: Hashable) -> bool:
-        """Return whether graphs may have the arc ``tail -> head``; some scores allow none from continuous to discrete."""
+        """Return whether graphs may have an arc; some scores allow none from continuous to discrete variables."""
         is_continuous = self.mixed.is_continuous
         return bool(self.scores_discrete_children or is_continuous[self._id(head)] or not is_continuous[self._id(tail)])
 
