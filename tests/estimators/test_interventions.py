@@ -171,6 +171,30 @@ def test_continuous_data(strategy):
         np.testing.assert_allclose(cpd.beta, np.linalg.lstsq(design, kept[name], rcond=None)[0], atol=1e-9)
 
 
+@pytest.mark.parametrize(("n_rows", "sums_products"), [(40, False), (300, True)])
+@pytest.mark.parametrize("shift", [0.0, 1e7])
+def test_few_rows_are_left_out_one_by_one_and_many_by_their_products(n_rows, sums_products, shift):
+    rng = np.random.default_rng(3)
+    n = 12
+    was_set = np.zeros((n_rows, n), dtype=bool)
+    chosen = np.arange(0, n_rows, 2)
+    was_set[chosen, chosen // 2 % n] = True
+    was_set[chosen[::3], 5] = True
+    numbers = rng.normal(size=(n_rows, n)).cumsum(axis=1) + shift
+    data = pd.DataFrame(numbers).set_axis([f"v{v}" for v in range(n)], axis=1)
+    scoring = HillClimbSearch(max_iter=0).fit(data, interventions=was_set)._scoring.get()
+    assert (scoring.left_out.rows is None) == sums_products
+    source = scoring.gains(allowed=None, max_indegree=None, deadline=np.inf, n_jobs=None)
+    for child in range(n):
+        parents = np.array([v for v in (child - 1, child + 2) if 0 <= v < n], dtype=np.int32)
+        kept = numbers[~was_set[:, child]] - shift
+        design = np.column_stack([np.ones(len(kept)), kept[:, parents]])
+        rest = kept[:, child] - design @ np.linalg.lstsq(design, kept[:, child], rcond=None)[0]
+        expected = -0.5 * len(kept) * (math.log(2 * math.pi * np.mean(rest**2)) + 1)
+        expected -= 0.5 * math.log(n_rows) * (len(parents) + 2)
+        assert source.family_score(child, parents) == pytest.approx(expected, rel=1e-9 if shift == 0 else 1e-7)
+
+
 @pytest.mark.parametrize("strategy", ["greedy", "exact"])
 def test_weights_count_rows(strategy):
     """Rows of weight 2 are two rows; real weights score as repeated rows divided by their number."""
