@@ -289,14 +289,13 @@ def _choose_edges(
     edges = compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
+    weights = _read_weights(graph) if scales is None else scales.of
     if max_edges == "auto":
-        weights = _read_weights(graph) if scales is None else scales.of
         if indexed.directed or reference is not None or not weights:
             return edges, ""
         most = count_readable(len(indexed.names))
     else:
         most = check_natural(max_edges, "max_edges", 0)
-        weights = _read_weights(graph) if scales is None else scales.of
     if len(edges) <= most:
         return edges, ""
     names = indexed.names
