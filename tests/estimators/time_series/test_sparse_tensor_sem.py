@@ -126,13 +126,14 @@ def test_held_out_windows_are_scored_by_their_likelihood():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"lam": 0.0}, "lam"),
-        ({"lam_ratio": 1.5}, "lam_ratio"),
-        ({"adaptive": 2}, "adaptive"),
-        ({"refit": "yes"}, "refit"),
-        ({"tol": 0}, "tol"),
-        ({"exogenous": "known"}, "exogenous='known' needs exogenous_power"),
-        ({"window": 6}, "window 0 has 6 rows for 6 series"),
+        ({"lam": 0.0}, r"'lam' .* in the range \(0\.0, inf\) or None\. Got 0\.0"),
+        ({"lam": True}, "lam=True of SparseTensorSEM must be a number, not a boolean"),
+        ({"lam_ratio": 1.5}, r"'lam_ratio' .* in the range \(0\.0, 1\.0\]\. Got 1\.5"),
+        ({"adaptive": 2}, "'adaptive' .* 'bool' .* Got 2"),
+        ({"refit": "yes"}, "'refit' .* 'bool' .* Got 'yes'"),
+        ({"tol": 0}, r"'tol' .* in the range \(0\.0, inf\)\. Got 0"),
+        ({"exogenous": "known"}, r"exogenous='known' needs exogenous_power, .* shape \(8, 6\): pass it to fit"),
+        ({"window": 6}, "window 0 has 6 rows for 6 series, .*: give longer windows"),
     ],
 )
 def test_bad_input(options, text):
@@ -144,11 +145,11 @@ def test_bad_input(options, text):
 @pytest.mark.parametrize(
     ("learner", "options", "text"),
     [
-        ({"exogenous": "known"}, {}, "SelectedGraph has no powers"),
-        ({}, {"selection": "stars"}, "choose one of ebic, cv"),
-        ({}, {"selection": "cv", "n_folds": 9}, "n_folds=9 needs 9 windows, got 8"),
-        ({}, {"lags": [1]}, "edges are instantaneous"),
-        ({}, {"checkpoint": "file"}, "checkpoint is only for"),
+        ({"exogenous": "known"}, {}, "SelectedGraph has no powers .* got exogenous='known': give exogenous='blind'"),
+        ({}, {"selection": "stars"}, "selection='stars' is not supported .*: choose one of ebic, cv"),
+        ({}, {"selection": "cv", "n_folds": 9}, "n_folds=9 needs 9 windows, got 8: give fewer folds"),
+        ({}, {"lags": [1]}, "lags is not for SparseTensorSEM, whose edges are instantaneous: leave it out"),
+        ({}, {"checkpoint": "file"}, "checkpoint is only for .*: leave it out"),
     ],
 )
 def test_bad_choices(learner, options, text):
