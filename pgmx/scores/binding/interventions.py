@@ -368,7 +368,9 @@ class GroupedScoring(_Intervened, PriorMixin):
         try:
             bound = self._bind_moments(g) if self._moments_of_sets is not None else super()._bind_rows(g)
         except ValueError as error:
-            raise ValueError(f"in the rows in which {join_names(names)} was not set: {error}") from error
+            n = int(np.count_nonzero(self._select_rows(self.masks[g])))
+            rows = "row" if n == 1 else f"{n:,} rows"
+            raise ValueError(f"in the {rows} in which {join_names(names)} was not set: {error}") from error
         bound.extra_cost = _find_price(self.whole) - _find_price(bound)
         return bound
 
