@@ -227,6 +227,11 @@ class GaussianScore(CompiledScore):
     def parameter_cost(self, n_rows: float) -> float:
         """Return the cost of a free parameter in nats, for `n_rows` rows or weights with this sum."""
 
+    @property
+    def equivalent(self) -> bool:
+        """Whether Markov equivalent graphs have the same score: they do."""
+        return True
+
     def check_moments(self, sample_moments: Moments, names: list) -> None:
         """Raise ValueError with the names of columns for which the score is not defined."""
         refuse_constant(sample_moments, names)
