@@ -4,13 +4,13 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import isfinite
 from numbers import Complex, Integral, Real
 from pathlib import Path
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,6 +105,17 @@ def as_reals(values: ArrayLike, what: str) -> np.ndarray:
         return array.astype(np.float64, casting="unsafe" if array.dtype.kind in "OUS" else "safe")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be numbers: {error}") from None
+
+
+def refuse_booleans(owner: str, options: Mapping[str, object], constraints: Mapping[str, Any]) -> None:
+    """Raise for an option that is True or False although its constraints do not list "boolean"."""
+    for name, allowed in constraints.items():
+        value = options.get(name)
+        if name == "na_values":
+            continue  # any value may be a marker
+        # True is an Integral for Python
+        if isinstance(value, bool | np.bool_) and "boolean" not in allowed and allowed != "no_validation":
+            raise ValueError(f"{name}={value!r} of {owner} must be a number, not a boolean")
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -17,6 +17,13 @@ def get_graph(source: Any) -> Any:
     return source.graph_ if _is_learner(source) else source
 
 
+def get_dag(source: Any) -> Any:
+    """Return the DAG of a fitted learner, its graph if it has no DAG, and anything else as it is."""
+    if not _is_learner(source):
+        return source
+    return source.dag_ if hasattr(type(source), "dag_") else source.graph_
+
+
 def get_series_graph(source: Any) -> Any:
     """Return the graph of a fitted learner or of a model of time series, and anything else as it is."""
     source = get_graph(source)

@@ -79,13 +79,10 @@ def list_imports(source, module):
             stem = ".".join([*base, *([node.module] if node.module else [])])
             imports.extend(Import(f"{stem}.{alias.name}", node.lineno, lazy, typing) for alias in node.names)
         lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for field, value in ast.iter_fields(node):
-            guarded = typing or (
-                field == "body" and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-            )
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not isinstance(child, ast.expr):  # no import is in an expression
-                    visit(child, lazy, guarded)
+        guards = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for field in ("body", "orelse", "handlers", "cases", "finalbody"):
+            for child in getattr(node, field, ()):
+                visit(child, lazy, typing or (guards and field == "body"))
 
     visit(ast.parse(source), False, False)
     return imports

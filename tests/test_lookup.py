@@ -7,6 +7,7 @@ import pkgutil
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,18 @@ import pgmx
 from pgmx.estimators import BaseStructureLearner, HillClimbSearch, TensorSEM
 from pgmx.lookup import PACKAGES, explain_options, suggest
 from pgmx.streaming import RakerClassifier, StreamLearner
+
+
+def test_a_clone_without_kernels_says_what_to_do(tmp_path):
+    folder = tmp_path / "pgmx" / "_ext"
+    folder.mkdir(parents=True)
+    source = Path(pgmx.__file__).parent / "_ext" / "__init__.py"
+    spec = spec_from_file_location("clone", source, submodule_search_locations=[str(folder)])
+    module = module_from_spec(spec)
+    with pytest.raises(ImportError, match="start Python in another folder if pgmx is installed"):
+        spec.loader.exec_module(module)
+    (folder / "_counts.so").touch()
+    spec.loader.exec_module(module)
 
 
 @pytest.mark.parametrize(

@@ -102,10 +102,11 @@ cdef class GaussianScorer(Scorer):
     constants, weights : float64 (n,), optional
         a and b of a marginal likelihood, for 0 to n - 1 parents; then `n_rows` and `cost` are not used.
     left_out : tuple, optional
-        The rows that families leave out, only for a maximised likelihood. ``(group_of, rows, members, ends, n_kept,
-        means, scales)``: the set of a child, int64 (n,), -1 for none; rows in the standard units of all rows, times the
-        roots of their weights, float64 (M, n); the rows of set g, ``members[ends[g]:ends[g + 1]]``, int64; the weight
-        of its other rows, float64 (G,); means and standard deviations of columns in these, float64 (G, n).
+        The rows that families leave out, only for a maximised likelihood. ``(group_of, rows, products, members, ends,
+        n_kept, means, scales)``: the group of a child, int64 (n,), -1 for none; rows in the standard units of all rows,
+        times the roots of their weights, float64 (M, n), or None, and then their products summed over each of K sets,
+        float64 (K, n, n); the rows or sets of group g, ``members[ends[g]:ends[g + 1]]``, int64; the weight of its other
+        rows, float64 (G,); means and standard deviations of columns in these, float64 (G, n).
     """
 
     cdef const double *correlation
@@ -118,7 +119,8 @@ cdef class GaussianScorer(Scorer):
     cdef size_t memory, memory_used
     cdef Buffer[N_SCRATCH] scratch
     cdef const int64_t *group_of            # NULL if all families count all rows
-    cdef const double *left_rows
+    cdef const double *left_rows            # NULL if products are given
+    cdef const double *left_products
     cdef const int64_t *members
     cdef const int64_t *ends
     cdef const double *n_kept
@@ -166,8 +168,11 @@ cdef class GaussianScorer(Scorer):
             else:
                 self.alone[v] = self.constants[0] - self.weights[0] * self.log_variances[v]
         if left_out is not None:
-            group_of, rows, members, ends, n_kept, means, scales = left_out
-            self.leave_out(group_of, rows, members, ends, n_kept, means, scales)
+            group_of, rows, products, members, ends, n_kept, means, scales = left_out
+            values = (products if rows is None else rows).reshape(-1, self.n)
+            self.leave_out(group_of, values, members, ends, n_kept, means, scales)
+            if rows is None:
+                self.left_products, self.left_rows = self.left_rows, NULL
         self.choose_unit(1e10)
         reserve(&self.scratch[COVARIANCES], self.n * sizeof(double))
         reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
@@ -251,14 +256,20 @@ cdef class GaussianScorer(Scorer):
     cdef void fill_own_row(self, Py_ssize_t group, Py_ssize_t v, double *row) noexcept nogil:
         cdef Py_ssize_t n = self.n, i, u
         cdef const double *left
+        cdef double factor
         cdef const double *means = self.means + group * n
         cdef const double *scales = self.scales + group * n
         cdef double total = 2 * self.half_rows, n_kept = self.n_kept[group]
         for u in range(n):
             row[u] = total * self.correlation[v * n + u]
         for i in range(self.ends[group], self.ends[group + 1]):
-            left = self.left_rows + self.members[i] * n
-            pgmx_subtract_row(left[v], left, n, row)
+            if self.left_rows != NULL:
+                left = self.left_rows + self.members[i] * n
+                factor = left[v]
+            else:
+                left = self.left_products + (self.members[i] * n + v) * n
+                factor = 1.0
+            pgmx_subtract_row(factor, left, n, row)
         for u in range(n):
             row[u] = (row[u] / n_kept - means[v] * means[u]) / (scales[v] * scales[u])
         row[v] = 1.0

@@ -18,6 +18,14 @@ kernel is imported when it is first asked for.
 """
 
 import importlib
+import os
+
+if not any(name.endswith((".so", ".pyd")) for name in os.listdir(__path__[0])):
+    # a clone hides the installed package from a Python that was started in it
+    raise ImportError(
+        f"{os.path.dirname(__path__[0])!r} holds source without compiled kernels: start Python in another folder if "
+        "pgmx is installed, or build the kernels here with `python -m pip install -e .` (a C compiler is needed)"
+    )
 
 
 def __getattr__(name: str):

@@ -133,7 +133,8 @@ def method_option(*, numeric: bool):
     """Return the option of the method, with or without the methods for numeric data."""
     numbers = (
         " glasso, clime and neighborhood learn Gaussian graphs from numeric columns. dense-lds, lds, scalable-lds, "
-        "svarm, kernel-svarm and tensor-sem learn from time series: numeric columns, oldest row first. dynamic learns "
+        "svarm, kernel-svarm, tensor-sem and sparse-tensor-sem learn from time series: numeric columns, oldest row "
+        "first. dynamic learns "
         "dynamic Bayesian networks from series of any columns."
     )
     more = [*GAUSSIAN_METHODS, *SERIES_METHODS] if numeric else []
@@ -248,7 +249,8 @@ markov_options = join_options(
         ["held-out", "ebic", "stars", "cv", "aic", "bic"],
         "Choose the penalty from a path. group-lasso: held-out, ebic or stars; the path ends at --lam. Gaussian "
         f"graphs: ebic, stars or cv; the path ends at --lam-ratio ({LAM_MIN_RATIO}), or lower if the best penalty is "
-        "its end. In the same way lds: ebic or cv (forecasts of later rows); svarm, kernel-svarm: aic, bic or cv.",
+        "its end. In the same way lds: ebic or cv (forecasts of later rows); svarm, kernel-svarm: aic, bic or cv; "
+        "sparse-tensor-sem: ebic or cv (windows).",
     ),
 )
 
@@ -318,8 +320,8 @@ series_options = join_options(
         "--intercept",
         is_flag=True,
         default=None,
-        help="Linear dynamical systems, tensor-sem: add a constant, for series whose mean is not zero."
-        + default_text("intercept"),
+        help="Linear dynamical systems, tensor-sem, sparse-tensor-sem: add a constant, for series whose mean is not "
+        "zero." + default_text("intercept"),
     ),
     _learner_option("--k", "N", _POSITIVE, "lds, scalable-lds: at most N parents of a series."),
     _learner_option(
@@ -339,12 +341,12 @@ series_options = join_options(
         "--window",
         "N",
         click.IntRange(min=2),
-        "tensor-sem: rows per window; the power of the inputs is constant in it.",
+        "tensor-sem, sparse-tensor-sem: rows per window; the power of the inputs is constant in it.",
     ),
     file_option(
         "--exogenous-power",
-        "tensor-sem: table of the mean squares of the inputs, one row per window and one column per series. Unknown "
-        "values are empty. Default: all are unknown.",
+        "tensor-sem, sparse-tensor-sem: table of the mean squares of the inputs, one row per window and one column per "
+        "series. Unknown values are empty. Default: all are unknown.",
     ),
 )
 

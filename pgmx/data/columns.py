@@ -456,9 +456,9 @@ def _check_cell(cell, name):
         )
 
 
-def _shorten(cell, limit=60):
+def _shorten(cell):
     text = repr(cell)
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def check_distinct(states, name):

@@ -101,10 +101,10 @@ class ContinuousColumnsError(ChoiceError):
 class StatesChoiceError(ChoiceError):
     """A value `choice` of the option `missing` that is for discrete columns, if columns are continuous."""
 
-    def __init__(self, names, choice, choices=("drop",)):
+    def __init__(self, names, choice):
         self.names = names
         self.choice = choice
-        super().__init__(names, choice, choices=choices)
+        super().__init__(names, choice, choices=("drop",))
 
     def __str__(self):
         ways = [f"{self.spell(choice)} {self.purposes[choice]}" for choice in self.choices]

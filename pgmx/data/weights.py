@@ -218,7 +218,7 @@ def _find_variables(
         parts = [] if pd.isna(cell) else [cell]
     chosen = set()
     for part in parts:
-        v = ids.get(part, texts.get(part) if isinstance(part, str) else None)
+        v = ids.get(part, texts.get(_to_text(part)))
         if v is None:
             unknown[python_scalar(part)] = None
         else:
@@ -226,13 +226,20 @@ def _find_variables(
     return tuple(sorted(chosen))
 
 
-def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
+def _to_text(cell: Any) -> str:
+    """Return a cell as it stands in a text file; numbers of a column with empty cells were read as floats."""
+    return str(int(cell)) if isinstance(cell, float | np.floating) and float(cell).is_integer() else str(cell)
+
+
+def read_set_cells(frame: Any, names: Sequence, n_rows: int, data: Any = None) -> Interventions:
     """Read a table of booleans, one column for each variable that was set, or an array with one for each variable.
 
-    Interventions that are already read are returned.
+    Interventions that are already read are returned. `data` are the data in the form in which the caller got them.
     """
     if isinstance(frame, Interventions):
         return frame
+    if isinstance(frame, pd.DataFrame) and isinstance(data, pd.DataFrame):
+        _check_order(frame.index, data.index)
     if not isinstance(frame, pd.DataFrame) and hasattr(frame, "to_pandas"):
         frame = frame.to_pandas()
     if isinstance(frame, pd.DataFrame):
@@ -277,6 +284,17 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
     ids = {name: v for v, name in enumerate(names)}
     targets[:, [ids[name] for name in columns]] = cells[first]
     return Interventions(targets, set_of_row)
+
+
+def _check_order(labels: pd.Index, of_data: pd.Index) -> None:
+    """Raise ValueError if rows have the labels of the data in another order; labels that only count say nothing."""
+    if labels.equals(of_data) or len(labels) != len(of_data) or isinstance(labels, pd.RangeIndex):
+        return
+    if labels.is_unique and labels.isin(of_data).all():
+        raise ValueError(
+            "interventions has the row labels of the data in another order, but rows are matched by position: give "
+            "interventions.loc[X.index]"
+        )
 
 
 def _number_rows(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.checks import caller_level, warn_of_target
+from pgmx.checks import caller_level, refuse_booleans, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.lookup import explain_options
@@ -196,6 +196,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
                 raise
             value = " ".join(value.split())[:_LONGEST_VALUE]
             raise type(error)(f"{before}{got}{value} ... instead.") from None
+        refuse_booleans(name, options, self._parameter_constraints)
 
     def _refuse_data_for_learner(self) -> None:
         """Refuse data as the first argument of a class that wraps a learner. The data belong to the wrapped learner."""

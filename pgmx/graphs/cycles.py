@@ -1,6 +1,6 @@
 """Directed cycles."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 
 def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
@@ -32,3 +32,8 @@ def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
     cycle = list(seen)[seen[node] :][::-1]
     start = cycle.index(min(cycle))
     return cycle[start:] + cycle[:start]
+
+
+def describe_cycle(names: Sequence[Hashable], cycle: Sequence[int]) -> str:
+    """Return the variables of a cycle as the text of an error, the first one repeated at the end."""
+    return " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])

@@ -12,7 +12,7 @@ import pandas as pd
 from pgmx.checks import as_reals, join_names
 from pgmx.data.inputs import open_numeric
 from pgmx.fitted import FittedLearner, get_graph, get_model
-from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.cycles import describe_cycle, find_cycle
 from pgmx.graphs.partial_dag import PartialDag
 from pgmx.inference.linear_gaussian import read_regressions
 from pgmx.lookup import suggest
@@ -315,7 +315,7 @@ def _read_graph(graph: Any) -> tuple[list[Hashable], PartialDag]:
     for edges in (arcs, [(u, v) for v in range(len(names)) for u in sorted(partial.parents[v])]):
         cycle = find_cycle(len(names), edges)
         if cycle is not None:
-            path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+            path = describe_cycle(names, cycle)
             raise ValueError(f"the graph has the directed cycle {path}: it represents no DAG")
     return names, partial
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.checks import check_natural, check_same_names, is_number
 from pgmx.fitted import FittedLearner, get_model
-from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.cycles import describe_cycle, find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.named_networks import BayesianArrays, draw_codes
 from pgmx.metrics.divergence import compute_divergence
@@ -192,7 +192,7 @@ def _read_parents(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> l
     edges = sorted((at[u], at[v]) for u, v in graph.edges())
     cycle = find_cycle(len(names), edges)
     if cycle is not None:
-        path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+        path = describe_cycle(names, cycle)
         raise ValueError(f"the graph of {label!r} has the cycle {path}: a DAG is needed")
     return [tuple(u for u, head in edges if head == v) for v in range(len(names))]
 

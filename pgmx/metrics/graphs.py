@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pgmx.checks import check_same_names
 from pgmx.fitted import FittedLearner, get_graph
-from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.cycles import describe_cycle, find_cycle
 from pgmx.graphs.equivalence import cpdag
 
 if TYPE_CHECKING:
@@ -461,7 +461,7 @@ def _list_class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[i
     cycle = find_cycle(len(index), sorted(arcs))
     if cycle is not None:
         names = list(index)
-        path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+        path = describe_cycle(names, cycle)
         raise ValueError(f"the graph has the cycle {path}; a DAG or PDAG is needed")
     directed, undirected = cpdag(len(index), arcs)
     return {*directed, *undirected, *((v, u) for u, v in undirected)}

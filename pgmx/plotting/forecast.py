@@ -15,6 +15,7 @@ from pgmx.plotting.pictures import make_figure
 from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LINE, _FORECAST, _TRUTH = "#33475b", "#2f6ea5", "#c8323c"
@@ -91,13 +92,8 @@ def plot_forecast(
     if truth is not None:
         actual = _read_rows(_select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
     middle = np.asarray(means)
-    if figure is None:
-        height = 1.9 * -(-len(columns) // 2) + 0.6 if len(columns) > 2 else 1.9 * len(columns) + 0.6
-        figure = make_figure(10.5 if len(columns) > 2 else 7.0, max(height, 2.6))
-    wide = 2 if len(columns) > 2 else 1
-    grid = figure.subplots(-(-len(columns) // wide), wide, squeeze=False, sharex=True).ravel()
-    for ax, column in zip(grid, columns, strict=False):
-        make_axes(ax, 0, 0)
+    figure, panels = _make_panels(figure, [names[column] for column in columns], 7.0, 0.6)
+    for ax, column in zip(panels, columns, strict=True):
         for at, (coverage, (lower, upper)) in enumerate(bands.items()):
             ax.fill_between(
                 later,
@@ -120,16 +116,10 @@ def plot_forecast(
                 label="observed later",
                 zorder=3,
             )
-        ax.set_title(shorten(names[column], 40), fontsize=10, loc="left").set_parse_math(False)
-        ax.grid(alpha=0.25, linewidth=0.6)
-        ax.margins(x=0.01)
-        ax.tick_params(labelsize=8)
-    for ax in grid[len(columns) :]:
-        ax.remove()
-    handles, texts = grid[0].get_legend_handles_labels()
+    handles, texts = panels[0].get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9)
     if isinstance(times, np.ndarray):
-        for ax in grid[:wide] if len(grid) == wide else grid[-wide:]:
+        for ax in panels[-_count_columns(panels) :]:
             ax.set_xlabel("steps ahead", fontsize=9)
     return figure
 
@@ -181,16 +171,10 @@ def plot_predictions(
     if any(not one.observed.equals(first.observed) for one in by_label.values()):
         raise ValueError("the predictions are not of the same rows: give results for the same series and times")
     columns = _choose_columns(list(first.observed.columns), series)
-    if figure is None:
-        figure = make_figure(
-            10.5 if len(columns) > 2 else 8.0, 1.9 * -(-len(columns) // (1 + (len(columns) > 2))) + 0.7
-        )
-    wide = 2 if len(columns) > 2 else 1
+    figure, panels = _make_panels(figure, list(first.observed.columns[columns]), 8.0, 0.7)
     times = first.observed.index
     times = times.to_timestamp() if hasattr(times, "to_timestamp") else times
-    grid = figure.subplots(-(-len(columns) // wide), wide, squeeze=False, sharex=True).ravel()
-    for ax, column in zip(grid, columns, strict=False):
-        make_axes(ax, 0, 0)
+    for ax, column in zip(panels, columns, strict=True):
         lower, upper = first.lower.iloc[:, column], first.upper.iloc[:, column]
         label = f"{first.coverage:.0%} interval" + ("" if len(by_label) == 1 else f" of {next(iter(by_label))}")
         ax.fill_between(times, lower, upper, color=_FORECAST, alpha=0.2, linewidth=0, label=label)
@@ -198,20 +182,41 @@ def plot_predictions(
         for at, (name, one) in enumerate(by_label.items()):
             colour = (_FORECAST, *COLOURS[1:])[at % len(COLOURS)]
             ax.plot(times, one.predicted.iloc[:, column], color=colour, linewidth=1.6, label=str(name))
-        ax.set_title(shorten(first.observed.columns[column], 40), fontsize=10, loc="left").set_parse_math(False)
-        ax.grid(alpha=0.25, linewidth=0.6)
-        ax.margins(x=0.01)
-        ax.tick_params(labelsize=8)
-    for ax in grid[len(columns) :]:
-        ax.remove()
-    handles, texts = grid[0].get_legend_handles_labels()
+    handles, texts = panels[0].get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside lower center", ncols=min(len(handles), 4), frameon=False, fontsize=9)
     if hasattr(times, "strftime"):
-        for ax in grid[: len(columns)]:
+        for ax in panels:
             locator = AutoDateLocator()
             ax.xaxis.set_major_locator(locator)
             ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
     return figure
+
+
+def _make_panels(
+    figure: Figure | None, titles: list[Hashable], width: float, margin: float
+) -> tuple[Figure, list[Axes]]:
+    """Return the axes of the series, in two columns if there are more than two; `width` is for one column."""
+    wide = _count_columns(titles)
+    n_rows = -(-len(titles) // wide)
+    if figure is None:
+        figure = make_figure(10.5 if wide == 2 else width, max(1.9 * n_rows + margin, 2.6))
+    grid = figure.subplots(n_rows, wide, squeeze=False, sharex=True).ravel().tolist()
+    panels, rest = grid[: len(titles)], grid[len(titles) :]
+    for ax in rest:
+        ax.remove()
+    for ax, title in zip(panels, titles, strict=True):
+        make_axes(ax, 0, 0)
+        ax.set_title(shorten(title, 40), fontsize=10, loc="left").set_parse_math(False)
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.margins(x=0.01)
+        ax.tick_params(labelsize=8)
+    for ax in panels[-wide:]:
+        ax.tick_params(labelbottom=True)  # also above a place without axes
+    return figure, panels
+
+
+def _count_columns(panels: list) -> int:
+    return 2 if len(panels) > 2 else 1
 
 
 def _choose_columns(names: list, series: Sequence[Hashable] | None) -> list[int]:

@@ -331,7 +331,7 @@ def _mark_negative(ax: Any, values: np.ndarray, limit: float) -> None:
     if n > _MOST_MARKED or not len(rows):
         return
     shares = -values[rows, columns] / limit
-    inks = np.where(shares > 0.5, _WHITE, _INK)
+    inks = np.where(shares > 0.75, _WHITE, _INK)
     width = min(1.4, 7.2 * _choose_side(n) / n)  # points: at most a tenth of a cell
     marks = ax.hlines(rows, columns - 0.22, columns + 0.22, color=inks, linewidth=width, label="negative")
     marks.set_alpha(0.3 + 0.7 * shares)

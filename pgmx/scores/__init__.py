@@ -2,6 +2,7 @@
 
 - `registry`: the scores by name; choices, help and messages derive from it
 - `compiled`: the interface of pgmpy over every compiled score
+- `scored_dag`: the DAG that a score of a whole graph adds up
 - `gains`: the interface of a source of gains, the sources that are not compiled, and prefetched rows of gains
 - `set_sizes`: numbers of sets of parents by their sizes
 - `priors`: prior probabilities of graphs

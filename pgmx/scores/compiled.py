@@ -9,6 +9,7 @@ import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import is_number
+from pgmx.scores.scored_dag import find_scored_dag
 from pgmx.scores.set_sizes import log_choices
 
 
@@ -75,6 +76,50 @@ class CompiledScore(BaseStructureScore, ABC):
         """What 0 to p - 1 parents cost in addition to their parameters, float64 (p,); None if nothing."""
         p = len(self.variables)
         return self.gamma * log_choices(p - 1, np.arange(p)) if self.gamma else None
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether Markov equivalent graphs have the same score, among the graphs that the score allows."""
+        return False
+
+    def allows(self, tail: Hashable, head: Hashable) -> bool:
+        """Return whether graphs may have the arc ``tail -> head``."""
+        return True
+
+    def score(self, model: Any) -> float:
+        """Return the score of a graph in nats: the sum over its families, plus the log prior of its structure.
+
+        Parameters
+        ----------
+        model : pgmpy DAG or PDAG, networkx DiGraph, or fitted learner
+            Two opposite edges are one undirected edge, as in pgmpy's ``PDAG``. All DAGs with the adjacencies, the
+            arrows and the colliders of a partially directed graph have the same score, and one of them is scored. For a
+            learner it is ``dag_`` if it has one. Variables of the data that are not nodes are left out, as in pgmpy.
+
+        Returns
+        -------
+        float
+            The score, the higher the better.
+
+        Raises
+        ------
+        TypeError
+            If the graph is undirected or has parallel edges, or the argument is neither a graph nor a learner.
+        ValueError
+            For a node that is not a column of the data, a directed cycle, and undirected edges if the score gives
+            Markov equivalent graphs different scores (K2, BDs) or no DAG has exactly the colliders of the graph.
+
+        Notes
+        -----
+        pgmpy's scores count an undirected edge in both directions, which is the score of no DAG.
+
+        References
+        ----------
+        D. Dor, M. Tarsi (1992), A simple algorithm to construct a consistent extension of a partially oriented graph,
+        UCLA technical report R-185.
+        """
+        has_classes = self.equivalent and self.is_compiled()
+        return super().score(find_scored_dag(model, type(self).__name__, self.allows if has_classes else None))
 
     def local_score(self, variable: Hashable, parents: Iterable[Hashable]) -> float:
         """Return the score of one family in nats. Scores are cached, and the order of `parents` does not matter.

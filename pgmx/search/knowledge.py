@@ -15,7 +15,7 @@ import numpy as np
 
 from pgmx._ext._edge_ids import find_keys, is_pair, sort_keys
 from pgmx.checks import join_names
-from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.cycles import describe_cycle, find_cycle
 
 logger = logging.getLogger(__name__)
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
@@ -121,7 +121,7 @@ def read_constraints(names: Sequence, **options) -> EdgeConstraints:
         required = np.unique(required, axis=0)
     cycle = find_cycle(n, required.tolist()) if len(required) else None
     if cycle is not None:
-        path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+        path = describe_cycle(names, cycle)
         options_of_cycle = " and ".join(option for option, _ in knowledge.required)
         raise ValueError(f"{options_of_cycle} form the cycle {path}; drop or reverse one of these edges")
     return EdgeConstraints(n, required, allowed)

@@ -16,7 +16,7 @@ over these rows keep correlations within [-1, 1]. Reference: Little, R. J. A. an
 Analysis with Missing Data, third edition, Wiley, chapter 3, available-case analysis.
 """
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -248,6 +248,53 @@ def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
     if weights is not None:
         weights = check_weights(weights, "weights", len(rows))
     return Moments(rows.shape[1]).update(rows, weights)
+
+
+# ---- sets of rows ----
+
+
+class SetSums(NamedTuple):
+    """Numbers of rows of K sets, and sums of the columns and of their products, (K, p) and (K, p, p).
+
+    Columns are centred on their means over all rows, up to the rounding errors of the means.
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    products: np.ndarray
+
+
+def sum_sets(data: ArrayLike, set_of_row: np.ndarray, n_sets: int) -> tuple[Moments, SetSums]:
+    """Return the moments of all rows, and sums over each set of rows; `set_of_row`, (N,), has their numbers.
+
+    Cost: as `moments`, since these are sums over the sets. Memory: 8 K p² bytes and 32 MB.
+    """
+    columns = as_reals(np.asarray(data), "rows").T
+    p, n_rows = columns.shape
+    order, counts = np.argsort(set_of_row, kind="stable"), np.bincount(set_of_row, minlength=n_sets)
+    ends = np.cumsum(counts)
+    sums, products = np.zeros((p, n_sets)), np.zeros((n_sets, p, p))
+    whole, step = Moments(p), count_block_rows(p)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller reports the columns
+        mean = columns.mean(axis=1, dtype=np.float64)
+        for first in range(0, n_rows, step):
+            block = columns.take(order[first : first + step], axis=1).astype(np.float64, copy=False)
+            np.minimum(whole.low, block.min(axis=1), out=whole.low)
+            np.maximum(whole.high, block.max(axis=1), out=whole.high)
+            block -= mean[:, None]
+            last = first + block.shape[1]
+            of_block = np.flatnonzero((ends > first) & (ends - counts < last) & (counts > 0))
+            bounds = np.append(np.maximum((ends - counts)[of_block], first), last) - first
+            sums[:, of_block] += np.add.reduceat(block, bounds[:-1], axis=1)
+            for k, start, stop in zip(of_block.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+                part = block[:, start:stop]
+                products[k] += part @ part.T
+        sums = sums.T
+        whole.n, whole.n_rows = float(n_rows), n_rows
+        rest = sums.sum(axis=0) / n_rows  # rounding error of the mean
+        whole.mean, whole._rest = _add_exactly(mean, rest)
+        whole.cross = products.sum(axis=0) - n_rows * np.outer(rest, rest)
+    return whole, SetSums(counts, sums, products)
 
 
 # ---- partitions of a table ----

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pgmx.checks import refuse_booleans
 from pgmx.lookup import explain_options
 from pgmx.streaming.inputs import check_finite, iterate_chunks
 from pgmx.streaming.saving import compare_options, read_learner, write_learner
@@ -204,11 +205,7 @@ class StreamLearner(BaseEstimator, ABC):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        for name, allowed in self._parameter_constraints.items():
-            value = getattr(self, name)
-            # True is an Integral for Python
-            if isinstance(value, bool | np.bool_) and "boolean" not in allowed and allowed != "no_validation":
-                raise ValueError(f"{name}={value!r} of {type(self).__name__} must be a number, not a boolean")
+        refuse_booleans(type(self).__name__, self.get_params(deep=False), self._parameter_constraints)
 
     # ---- chunks ----
 

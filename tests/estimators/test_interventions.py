@@ -171,6 +171,30 @@ def test_continuous_data(strategy):
         np.testing.assert_allclose(cpd.beta, np.linalg.lstsq(design, kept[name], rcond=None)[0], atol=1e-9)
 
 
+@pytest.mark.parametrize(("n_rows", "sums_products"), [(40, False), (300, True)])
+@pytest.mark.parametrize("shift", [0.0, 1e7])
+def test_few_rows_are_left_out_one_by_one_and_many_by_their_products(n_rows, sums_products, shift):
+    rng = np.random.default_rng(3)
+    n = 12
+    was_set = np.zeros((n_rows, n), dtype=bool)
+    chosen = np.arange(0, n_rows, 2)
+    was_set[chosen, chosen // 2 % n] = True
+    was_set[chosen[::3], 5] = True
+    numbers = rng.normal(size=(n_rows, n)).cumsum(axis=1) + shift
+    data = pd.DataFrame(numbers).set_axis([f"v{v}" for v in range(n)], axis=1)
+    scoring = HillClimbSearch(max_iter=0).fit(data, interventions=was_set)._scoring.get()
+    assert (scoring.left_out.rows is None) == sums_products
+    source = scoring.gains(allowed=None, max_indegree=None, deadline=np.inf, n_jobs=None)
+    for child in range(n):
+        parents = np.array([v for v in (child - 1, child + 2) if 0 <= v < n], dtype=np.int32)
+        kept = numbers[~was_set[:, child]] - shift
+        design = np.column_stack([np.ones(len(kept)), kept[:, parents]])
+        rest = kept[:, child] - design @ np.linalg.lstsq(design, kept[:, child], rcond=None)[0]
+        expected = -0.5 * len(kept) * (math.log(2 * math.pi * np.mean(rest**2)) + 1)
+        expected -= 0.5 * math.log(n_rows) * (len(parents) + 2)
+        assert source.family_score(child, parents) == pytest.approx(expected, rel=1e-9 if shift == 0 else 1e-7)
+
+
 @pytest.mark.parametrize("strategy", ["greedy", "exact"])
 def test_weights_count_rows(strategy):
     """Rows of weight 2 are two rows; real weights score as repeated rows divided by their number."""
@@ -353,12 +377,15 @@ def test_a_variable_set_in_every_row_has_no_parents():
 def test_bad_interventions_are_named():
     frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
     rows = pd.DataFrame({"a": [True, False, False, False]})
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 4)), columns=NAMES)
     cases = [
         ({}, frame, rows.rename(columns={"a": "z"}), "column.s. 'z', but the variables are 'a', 'b', 'c', 'd'"),
         ({}, frame, rows.astype(int), "must hold booleans, but column.s. 'a' hold int64"),
         ({}, frame, np.zeros((4, 4)), "must hold booleans, got float64"),
         ({}, frame, rows.astype("boolean").where(rows), "missing values in column.s. 'a': write False"),
         ({}, frame, rows.iloc[:3], r"must have the shape \(4, 1\)"),
+        ({}, frame, rows.iloc[[1, 0, 3, 2]], "row labels of the data in another order"),
+        ({}, numbers, pd.DataFrame({"a": [True] * 3 + [False]}), "in the row in which 'a' was not set: .* constant"),
         ({}, frame, np.zeros((4, 3), dtype=bool), r"must have the shape \(4, 4\)"),
         ({}, frame, pd.concat([rows, rows], axis=1), "a column name twice"),
         ({"interventions": "t"}, frame, None, "interventions='t' is not a column of the data: 'a', 'b', 'c', 'd'"),
@@ -376,6 +403,15 @@ def test_bad_interventions_are_named():
             HillClimbSearch(**options).fit(data, interventions=given)
 
 
+def test_rows_are_matched_by_position():
+    frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
+    rows = pd.DataFrame({"a": [True, False, False, False]})
+    expected = HillClimbSearch(scoring_method="k2").fit(frame, interventions=rows).score_
+    shuffled = frame.set_axis([3, 1, 0, 2])
+    for given in (rows, rows.set_axis([3, 1, 0, 2]), rows.set_axis([7, 1, 0, 2])):
+        assert HillClimbSearch(scoring_method="k2").fit(shuffled, interventions=given).score_ == expected
+
+
 def test_frames_of_other_libraries():
     was_set = np.array([[True, False], [False, False], [False, True], [False, False]])
     frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
@@ -383,6 +419,15 @@ def test_frames_of_other_libraries():
     for kind in (pl.DataFrame, pa.table):
         given = kind({"a": was_set[:, 0], "c": was_set[:, 1]})
         assert HillClimbSearch(scoring_method="k2").fit(frame, interventions=given).score_ == expected.score_
+
+
+def test_names_that_are_numbers_in_a_file(tmp_path):
+    """A column of numbers with empty cells is read as floats."""
+    frame = to_frame(np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]])).set_axis(list("1234"), axis=1)
+    frame.assign(t=[2, None, 3, None]).to_csv(tmp_path / "table.csv", index=False)
+    found = HillClimbSearch(interventions="t", scoring_method="k2").fit(tmp_path / "table.csv")
+    was_set = pd.DataFrame({"2": [True, False, False, False], "3": [False, False, True, False]})
+    assert found.score_ == HillClimbSearch(scoring_method="k2").fit(frame, interventions=was_set).score_
 
 
 def test_cells_of_the_column():

@@ -63,6 +63,8 @@ def test_ties_go_to_the_last_variable(undirected, expected):
     assert arcs == expected
 
 
-def test_the_fewest_colliders_are_new():
-    undirected = [(u, v) for u in (0, 1, 2) for v in (3, 4)]  # the last variables have three pairs of neighbours
-    assert find_extension(5, make_marks([], undirected))[1] == 2
+@pytest.mark.parametrize(("sizes", "n_expected"), [((3, 2), 2), ((3, 3), 5)])
+def test_the_fewest_colliders_are_new(sizes, n_expected):
+    # in (3, 2) the last variables have three pairs of neighbours, the first ones one pair
+    undirected = list(product(range(sizes[0]), range(sizes[0], sum(sizes))))
+    assert find_extension(sum(sizes), make_marks([], undirected))[1] == n_expected

@@ -84,6 +84,9 @@ def test_forecasts_follow_the_series(kind):
     figure = plot_forecast(make_system(), rows.to_numpy() if kind == "array" else rows, 10, truth=truth, n_shown=30)
     figure.canvas.draw()
     assert [ax.get_title(loc="left") for ax in figure.axes] == NAMES
+    # the second axes is the last one of its column
+    assert [any(label.get_visible() for label in ax.get_xticklabels()) for ax in figure.axes] == [False, True, True]
+    assert [bool(ax.get_xlabel()) for ax in figure.axes] == [False, kind == "array", kind == "array"]
     for column, ax in enumerate(figure.axes):
         series, forecast, points = ax.get_lines()
         assert np.array_equal(series.get_ydata(), rows.iloc[-30:, column])

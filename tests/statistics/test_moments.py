@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmx.statistics import Moments, moments
+from pgmx.statistics.moments import count_block_rows, sum_sets
 from pgmx.statistics.symmetric import (
     copy_upper,
     locate_largest_asymmetry,
@@ -46,6 +47,37 @@ def test_moments(table):
     check(found, rows)
     np.testing.assert_array_equal(found.low, rows.min(axis=0))
     np.testing.assert_array_equal(found.high, rows.max(axis=0))
+
+
+@given(tables(), st.sampled_from("CF"))
+def test_sums_over_sets_of_rows(table, order):
+    rng, rows = table
+    check_sets(np.asarray(rows, order=order), rng.integers(0, 4, len(rows)), 5)
+
+
+def test_sums_over_sets_of_more_rows_than_a_block():
+    rng = np.random.default_rng(0)
+    n_rows = 2 * count_block_rows(8) + 7
+    rows = rng.normal(size=(n_rows, 8)) + 1e6
+    check_sets(rows, np.where(rng.random(n_rows) < 0.9, 0, rng.integers(0, 4, n_rows)), 4)
+    check_sets(rng.integers(-9, 9, (50, 3)), rng.integers(0, 4, 50), 4)
+
+
+def check_sets(rows, set_of_row, n_sets):
+    whole, sets = sum_sets(rows, set_of_row, n_sets)
+    check(whole, rows)
+    np.testing.assert_array_equal(whole.low, rows.min(axis=0))
+    np.testing.assert_array_equal(whole.high, rows.max(axis=0))
+    centred = np.asarray(rows, dtype=np.longdouble) - exact(rows)[1]
+    # the centre is the mean up to rounding errors
+    unit = 1e-12 * np.abs(rows).max()
+    for k in range(n_sets):
+        own = centred[set_of_row == k]
+        largest = np.abs(own).max(initial=1.0)
+        assert sets.counts[k] == len(own)
+        np.testing.assert_allclose(sets.sums[k], own.sum(axis=0).astype(float), atol=len(own) * unit)
+        expected = (own.T @ own).astype(float)
+        np.testing.assert_allclose(sets.products[k], expected, rtol=1e-10, atol=3 * len(own) * unit * largest)
 
 
 @given(tables(), st.lists(st.integers(0, 80), max_size=4))

@@ -246,8 +246,8 @@ class InterventionLearner(BaseStructureLearner):
             Non-negative weights of the rows, with a sum of at most 2**62. A row of weight 2 counts as two rows.
         interventions : DataFrame of bool of shape (n_samples, n_set), optional
             Whether a variable was set from outside in a row, in place of a column of `X` (the option `interventions`).
-            The columns are the variables that were ever set, in any order; rows are matched by position. An array has
-            a column for each variable.
+            The columns are the variables that were ever set, in any order. Rows are matched by position; a frame with
+            the row labels of `X` in another order is refused. An array has a column for each variable.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class InterventionLearner(BaseStructureLearner):
             cells, opened = split_column(opened, self.interventions, "interventions")
             self._interventions = read_interventions(*cells, opened.names, self.interventions)
         elif self._set_cells is not None:
-            self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows)
+            self._interventions = read_set_cells(self._set_cells, list(opened.names), opened.n_rows, X)
         return opened
 
     @staticmethod

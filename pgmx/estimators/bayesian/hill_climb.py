@@ -530,7 +530,7 @@ class HillClimbSearch(SearchLearner):
                 search_thoroughly(problem, state, tracker, **options)
 
     def _climb_first(
-        self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_threads: int = 1
+        self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_threads: int
     ) -> None:
         """Climb from the start graph on `n_threads` threads, then make the restarts."""
         if tracker.enter_stage(0):

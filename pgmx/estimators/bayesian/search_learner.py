@@ -30,7 +30,7 @@ from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, 
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost
-from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.cycles import describe_cycle, find_cycle
 from pgmx.parallel.threads import MOST_HELPED, count_threads
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SearchProgress
@@ -349,7 +349,7 @@ class SearchLearner(InterventionScorer, DagLearner):
             edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges()) | edges
             cycle = find_cycle(len(names), list(edges))
             if cycle is not None:
-                path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+                path = describe_cycle(names, cycle)
                 raise ValueError(f"start_dag with the required edges has the cycle {path}: remove one of these edges")
         allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(allowed, dtype=np.int64).reshape(-1, 2)

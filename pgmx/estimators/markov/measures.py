@@ -32,7 +32,7 @@ def read_true_pairs(true_graph, names: list) -> set | None:
     return pairs
 
 
-def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> np.ndarray | None:
+def code_held_out(held_out, table: DiscreteTable) -> np.ndarray | None:
     """Return the codes of other rows with the states of a table."""
     if held_out is None:
         return None
@@ -40,15 +40,15 @@ def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> n
     try:
         coded = held_out if isinstance(held_out, DiscreteTable) else encode(held_out, state_names=states)
     except UnknownColumnsError as error:
-        raise ValueError(f"{option} does not have the column(s) {join_names(error.names)} of the data") from None
+        raise ValueError(f"held_out does not have the column(s) {join_names(error.names)} of the data") from None
     except MissingValuesError as error:
         raise ValueError(
-            f"{option} has missing values in column(s) {join_names(error.names)}: drop or fill them"
+            f"held_out has missing values in column(s) {join_names(error.names)}: drop or fill them"
         ) from None
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError  # other types have no constructor from a text
-        raise kind(f"{option} cannot be read with the states of the data: {error}") from None
-    check_same_names(coded.columns, table.columns, option, "the data", "columns")
+        raise kind(f"held_out cannot be read with the states of the data: {error}") from None
+    check_same_names(coded.columns, table.columns, "held_out", "the data", "columns")
     return _recode_table(coded, table.columns, table.states)
 
 

@@ -18,6 +18,8 @@ from pgmx.models.time_series.coefficients import Matrix
 _DENSE = 600
 #: Share of entries above which responses are dense arrays.
 _FULL = 0.05
+#: Targets whose responses are computed together.
+_WIDTH = 256
 #: Number of products with the companion matrix after which their growth estimates the spectral radius.
 _POWERS = 2000
 
@@ -130,17 +132,17 @@ def compute_responses(matrices: tuple[Matrix, ...], steps: int, impulses: np.nda
     return responses
 
 
-def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, steps: int, width=256) -> np.ndarray:
+def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, steps: int) -> np.ndarray:
     """Return the error variances (steps, n) of forecasts for horizons 1 to `steps`, ``diag(sum_j R_j Q R_j')``.
 
-    The responses R_j are computed for `width` targets at a time from the transposes. They are sparse as long as most
+    The responses R_j are computed for `_WIDTH` targets at a time from the transposes. They are sparse as long as most
     entries are zero. The noise is a covariance (n, n) or variances (n,).
     """
     n, lags = len(matrices[0].diagonal()), len(matrices)
     transposes = tuple(matrix.T if isinstance(matrix, np.ndarray) else csr_array(matrix.T) for matrix in matrices)
     increments = np.empty((steps, n))
-    for start in range(0, n, width):
-        stop = min(start + width, n)
+    for start in range(0, n, _WIDTH):
+        stop = min(start + _WIDTH, n)
         targets = np.arange(start, stop)
         entries = (np.ones(len(targets)), (targets, targets - start))
         rows: list[Any] = [csr_array(entries, shape=(n, len(targets)))]

@@ -157,7 +157,7 @@ def plot_graph(
     )
     scene = Scene(
         names,
-        [label_lag(*name, _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
+        [label_lag(name[0], name[1], _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
         edges,
         read_ends(edges, indexed, other),
         [kinds[name] for name in names],
@@ -289,14 +289,13 @@ def _choose_edges(
     edges = compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
+    weights = _read_weights(graph) if scales is None else scales.of
     if max_edges == "auto":
-        weights = _read_weights(graph) if scales is None else scales.of
         if indexed.directed or reference is not None or not weights:
             return edges, ""
         most = count_readable(len(indexed.names))
     else:
         most = check_natural(max_edges, "max_edges", 0)
-        weights = _read_weights(graph) if scales is None else scales.of
     if len(edges) <= most:
         return edges, ""
     names = indexed.names

@@ -18,6 +18,7 @@ from pgmx.scores.mixed.base import MixedScore, RowSummary
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.collinearity import Collinearity
+from pgmx.statistics.moments import SetSums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +37,13 @@ class GaussianScoring(PriorMixin):
         *,
         weights: np.ndarray | None = None,
         sample_moments: Moments | None = None,
+        set_sums: SetSums | None = None,
     ):
         self.score = score
         self.rows = rows
         self.weights = weights
+        #: Sums over the sets of rows in which the same variables were set, if they were computed with the moments.
+        self.set_sums = set_sums
         if sample_moments is None:
             assert rows is not None
             sample_moments = compute_moments(rows, weights)

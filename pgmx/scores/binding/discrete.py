@@ -211,8 +211,8 @@ def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.n
     return [gains, scores]
 
 
-def _round_largest(values: np.ndarray, n_digits: int = 6) -> np.ndarray:
-    """Return values rounded to `n_digits` digits of the largest, as multiples of the unit of the last digit."""
+def _round_largest(values: np.ndarray) -> np.ndarray:
+    """Return values rounded to six digits of the largest, as multiples of the unit of the last digit."""
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    unit = 10.0 ** (n_digits - np.ceil(np.log10(largest))) if largest else 1.0
+    unit = 10.0 ** (6 - np.ceil(np.log10(largest))) if largest else 1.0
     return np.rint(values * unit) + 0.0

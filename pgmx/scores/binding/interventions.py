@@ -53,7 +53,7 @@ def bind_interventions(plain: Any, interventions: Interventions, weights: np.nda
     if type(whole) is DiscreteScoring and not whole.table.is_remote:
         return MaskedScoring(plain, whole, interventions, weights)
     if type(whole) is GaussianScoring:
-        left_out = _leave_rows_out(whole, interventions)
+        left_out, whole.set_sums = _leave_rows_out(whole, interventions), None
         if left_out is not None:
             return MaskedGaussianScoring(plain, whole, interventions, weights, left_out)
     if type(whole) is MixedScoring and isinstance(whole.score, ConditionalScore) and whole.score.is_compiled():
@@ -163,7 +163,8 @@ class LeftOut(NamedTuple):
     """The rows that Gaussian families leave out, see `pgmx._ext._gaussian`."""
 
     group_of: np.ndarray
-    rows: np.ndarray
+    rows: np.ndarray | None
+    products: np.ndarray | None
     members: np.ndarray
     ends: np.ndarray
     n_kept: np.ndarray
@@ -180,35 +181,56 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
     masks, group_of = interventions.row_groups
     if not len(masks):
         return None
-    sets = np.flatnonzero(interventions.targets.any(axis=1))
-    order = np.argsort(interventions.set_of_row, kind="stable")
-    counts = np.bincount(interventions.set_of_row, minlength=len(interventions.targets))
-    chosen = order[np.repeat(interventions.targets.any(axis=1), counts)]  # by set
-    starts = np.concatenate([[0], np.cumsum(counts[sets])])
     total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
-    columns = np.asarray(scoring.rows, dtype=np.float64).T.take(chosen, axis=1)
-    columns -= scoring.moments.mean[:, None]
-    columns /= scale[:, None]
-    sums, weight_of_set = np.add.reduceat(columns, starts[:-1], axis=1), counts[sets].astype(np.float64)
-    if scoring.weights is not None:
-        weights = np.asarray(scoring.weights, dtype=np.float64)[chosen]
-        weight_of_set = np.add.reduceat(weights, starts[:-1])
-        sums = np.add.reduceat(columns * weights, starts[:-1], axis=1)
-        columns *= np.sqrt(weights)
-    is_left = (~masks[:, sets]).astype(np.float64)
+    rows = products = None
+    if scoring.set_sums is None:
+        is_chosen = np.asarray(interventions.targets.any(axis=1))
+        is_left, offset = ~masks[:, is_chosen], 0.0
+        rows, n_members, weight_of_set, sums, squares = _standardise_rows(scoring, interventions, is_chosen, scale)
+    else:
+        weight_of_set, sums, products = scoring.set_sums
+        is_left, n_members = ~masks, np.ones(len(sums), dtype=np.int64)
+        sums = sums / scale
+        products /= np.outer(scale, scale)
+        offset, squares = sums.sum(axis=0), products.diagonal(axis1=1, axis2=2)
     n_kept = total - is_left @ weight_of_set
     if n_kept.min() < 2:
         return None
-    means = -(is_left @ sums.T) / n_kept[:, None]
-    squares = np.add.reduceat(np.square(columns), starts[:-1], axis=1)
-    variances = (total - is_left @ squares.T) / n_kept[:, None] - np.square(means)
+    means = (offset - is_left @ sums) / n_kept[:, None]
+    variances = (total - is_left @ squares) / n_kept[:, None] - np.square(means)
     if not variances.min() > LEAST_VARIANCE:
         return None
-    members = [np.arange(starts[k], starts[k + 1]) for k in range(len(sets))]
-    of_groups = [np.concatenate([members[k] for k in np.flatnonzero(left)]) for left in is_left]
-    ends = np.cumsum([0, *map(len, of_groups)])
-    rows = np.ascontiguousarray(columns.T)
-    return LeftOut(group_of, rows, np.concatenate(of_groups), ends, n_kept, means, np.sqrt(variances))
+    left = np.nonzero(is_left)[1]
+    stops = np.cumsum(n_members[left])
+    members = np.arange(stops[-1]) + np.repeat((np.cumsum(n_members) - n_members)[left] - stops, n_members[left])
+    members += np.repeat(n_members[left], n_members[left])
+    ends = np.append(0, np.cumsum(is_left @ n_members))
+    return LeftOut(group_of, rows, products, members, ends, n_kept, means, np.sqrt(variances))
+
+
+def _standardise_rows(
+    scoring: GaussianScoring, interventions: Interventions, is_chosen: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows of some sets in standard units, set after set, times the roots of their weights.
+
+    Then the numbers of rows of these sets, their weights, and their sums of the columns and of the squares.
+    """
+    counts = np.bincount(interventions.set_of_row, minlength=len(is_chosen))
+    chosen = np.argsort(interventions.set_of_row, kind="stable")[np.repeat(is_chosen, counts)]
+    counts = counts[is_chosen]
+    starts, weight_of_set = np.cumsum(counts) - counts, counts.astype(np.float64)
+    columns = np.asarray(scoring.rows, dtype=np.float64).T.take(chosen, axis=1)
+    columns -= scoring.moments.mean[:, None]
+    columns /= scale[:, None]
+    if scoring.weights is None:
+        sums = np.add.reduceat(columns, starts, axis=1)
+    else:
+        weights = np.asarray(scoring.weights, dtype=np.float64)[chosen]
+        weight_of_set = np.add.reduceat(weights, starts)
+        sums = np.add.reduceat(columns * weights, starts, axis=1)
+        columns *= np.sqrt(weights)
+    squares = np.add.reduceat(np.square(columns), starts, axis=1)
+    return np.ascontiguousarray(columns.T), counts, weight_of_set, sums.T, squares.T
 
 
 class MaskedGaussianScoring(_Intervened, GaussianScoring):  # type: ignore[misc]  # as MaskedScoring
@@ -346,7 +368,9 @@ class GroupedScoring(_Intervened, PriorMixin):
         try:
             bound = self._bind_moments(g) if self._moments_of_sets is not None else super()._bind_rows(g)
         except ValueError as error:
-            raise ValueError(f"in the rows in which {join_names(names)} was not set: {error}") from error
+            n = int(np.count_nonzero(self._select_rows(self.masks[g])))
+            rows = "row" if n == 1 else f"{n:,} rows"
+            raise ValueError(f"in the {rows} in which {join_names(names)} was not set: {error}") from error
         bound.extra_cost = _find_price(self.whole) - _find_price(bound)
         return bound
 

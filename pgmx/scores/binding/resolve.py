@@ -27,7 +27,13 @@ from pgmx.scores.compiled import Prices, check_gamma, check_penalty
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.formulas import NodeAverage
-from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
+from pgmx.scores.gaussian.base import (
+    GaussianScore,
+    compute_moments,
+    compute_set_moments,
+    list_names,
+    read_numbers,
+)
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import (
@@ -54,12 +60,14 @@ def resolve_scoring(
     penalty: float = 1.0,
     gamma: float = 1.0,
     interventions: Interventions | None = None,
+    sets: Interventions | None = None,
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`: None means BIC of the kind of the data.
 
     Row i counts as ``sample_weight[i]`` rows, and families do not count the rows in which `interventions` set the
-    child. `structure_prior` replaces the prior of the score, `penalty` multiplies what a parameter costs, `gamma` what
-    the choice of the parents costs under an EBIC score. `discrete_children` is an option of conditional scores.
+    child. With `sets` the score counts all rows, and sums its moments over these sets. `structure_prior` replaces the
+    prior of the score, `penalty` multiplies what a parameter costs, `gamma` what the choice of the parents costs under
+    an EBIC score. `discrete_children` is an option of conditional scores.
     """
     if interventions is not None:
         options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs, "gamma": gamma}
@@ -94,8 +102,11 @@ def resolve_scoring(
         return _bind_discrete(name, encode(data, **options), weights, structure_prior, prices)
     if entry.kind == "continuous":
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
-        score = entry.load().from_moments(compute_moments(rows, weights), list_names(rows), prices)
-        of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        sample_moments, set_sums = compute_set_moments(rows, weights, sets)
+        score = entry.load().from_moments(sample_moments, list_names(rows), prices)
+        of_rows = GaussianScoring(
+            score, rows, structure_prior, weights=weights, sample_moments=sample_moments, set_sums=set_sums
+        )
         return _warn_of_collinearity(of_rows)
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
@@ -115,10 +126,10 @@ def _bind_experiments(
             "give missing='pairwise' (discrete data) or 'drop'"
         )
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
-    plain = resolve_scoring(method, data, **options)
     if options["missing"] == "drop" and isinstance(data, Frame):
         weights = None if weights is None else weights_of_complete_rows(weights, data)
         interventions = interventions.take(data.complete_mask())
+    plain = resolve_scoring(method, data, sets=interventions if weights is None else None, **options)
     warn_of_set_variables(interventions, plain.names)
     return bind_interventions(plain, interventions, weights)
 

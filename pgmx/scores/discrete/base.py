@@ -209,6 +209,11 @@ class DiscreteScore(CompiledScore):
     def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms of the score for a table of `n_rows` rows, or for weights with this sum."""
 
+    @property
+    def equivalent(self) -> bool:
+        """Whether Markov equivalent graphs have the same score."""
+        return self.terms(self.table.n_rows).equivalent
+
     def _make_scorer(self) -> FamilyScorer:
         self._refuse_marked_cells()
         scorer = family_scorer(self.table, self.terms(self.table.n_rows), memory=0)

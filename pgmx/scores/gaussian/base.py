@@ -10,11 +10,12 @@ from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.inputs import open_for_scores
+from pgmx.data.weights import Interventions
 from pgmx.scores.compiled import CompiledScore, Prices
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity, warn_of_columns
-from pgmx.statistics.moments import sum_moments
+from pgmx.statistics.moments import SetSums, sum_moments, sum_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,6 +144,18 @@ def compute_moments(rows: "pd.DataFrame | NumericTable", weights: np.ndarray | N
     return sum_moments(rows, weights) if isinstance(rows, NumericTable) else moments(rows, weights)
 
 
+def compute_set_moments(
+    rows: "pd.DataFrame | NumericTable", weights: np.ndarray | None, sets: Interventions | None
+) -> tuple[Moments, SetSums | None]:
+    """Return the moments of all columns, and sums over sets of rows; None if they would be larger than the rows."""
+    if sets is None or weights is not None or isinstance(rows, NumericTable):
+        return compute_moments(rows, weights), None
+    n_sets, p = sets.targets.shape
+    if n_sets * p > sets.n_rows:
+        return compute_moments(rows), None
+    return sum_sets(rows, sets.set_of_row, n_sets)
+
+
 def refuse_constant(sample_moments: Moments, names: list) -> None:
     """Raise ValueError with the names of columns that are constant or too large to square."""
     constant = [names[v] for v in sample_moments.constant_columns]
@@ -213,6 +226,11 @@ class GaussianScore(CompiledScore):
     @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:
         """Return the cost of a free parameter in nats, for `n_rows` rows or weights with this sum."""
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether Markov equivalent graphs have the same score: they do."""
+        return True
 
     def check_moments(self, sample_moments: Moments, names: list) -> None:
         """Raise ValueError with the names of columns for which the score is not defined."""

@@ -172,6 +172,11 @@ class MixedScore(CompiledScore):
     def equivalent(self) -> bool:
         """Whether Markov equivalent graphs have the same score, among the graphs that the score allows."""
 
+    def allows(self, tail: Hashable, head: Hashable) -> bool:
+        """Return whether graphs may have an arc; some scores allow none from continuous to discrete variables."""
+        is_continuous = self.mixed.is_continuous
+        return bool(self.scores_discrete_children or is_continuous[self._id(head)] or not is_continuous[self._id(tail)])
+
     @abstractmethod
     def make_source(
         self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any

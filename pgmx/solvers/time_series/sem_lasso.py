@@ -29,6 +29,10 @@ MOST_STEPS, LARGEST_RESIDUAL = 30, 0.1
 #: Least curvature of a direction, and of a coefficient, compared with that of a series with variance 1.
 LEAST_CURVATURE, LEAST_DIAGONAL = 1e-3, 0.1
 
+#: If the largest violation is above `FAR`, only zero coefficients with more than the share `ENTER` of it enter a step:
+#: most of the others would leave again.
+FAR, ENTER = 0.2, 0.3
+
 #: Sufficient decrease of the line search; shortest Newton step, and shortest step along the scaled gradient.
 DECREASE, SHORTEST_NEWTON, SHORTEST = 1e-4, 0.1, 1e-7
 
@@ -141,18 +145,18 @@ class EquationsLoss:
 def minimise_sparse(
     loss: EquationsLoss,
     penalties: np.ndarray,
-    start: np.ndarray,
+    start: np.ndarray | LossPoint,
     *,
     tol: float = 1e-6,
     max_iter: int = 200,
     record: Callable[[np.ndarray, float], bool] | None = None,
 ) -> SparseOptimum:
-    """Minimise f(A) + Σ λ_ij |a_ij| from a start (N, N) that is zero where λ_ij is infinite.
+    """Minimise f(A) + Σ λ_ij |a_ij| from a start (N, N), or its loss, that is zero where λ_ij is infinite.
 
     It ends if the largest violation of the subgradient conditions is at most `tol`, or `record` returns True.
     """
-    point = loss.evaluate(start)
-    objective = point.value + sum_penalties(start, penalties)
+    point = start if isinstance(start, LossPoint) else loss.evaluate(start)
+    objective = point.value + sum_penalties(point.matrix, penalties)
     for n_iter in range(max_iter + 1):
         slopes = loss.differentiate(point)
         slopes_in_orthant = find_subgradient(point.matrix, slopes.gradient, penalties)
@@ -192,7 +196,10 @@ def _step(
     objective: float,
 ) -> tuple[LossPoint, float] | None:
     """Return a point with a smaller objective in the orthant of the current signs, or None."""
-    targets, sources = np.nonzero((point.matrix != 0) | (subgradient != 0))
+    slopes_at_zero = np.abs(subgradient)
+    largest = float(slopes_at_zero.max())
+    limit = ENTER * largest if largest > FAR else 0.0
+    targets, sources = np.nonzero((point.matrix != 0) | (slopes_at_zero > limit))
     entries = targets, sources
     multiply, diagonal = loss.make_hessian(point, slopes, entries)
     before, slope = point.matrix[entries], subgradient[entries]

@@ -237,6 +237,9 @@ def test_strength_is_what_the_score_loses_without_the_edge():
         rest = [parent for parent in parents if parent != u]
         loss = discrete_bic(lagged, v, parents, cards) - discrete_bic(lagged, v, rest, cards)
         assert strength == pytest.approx(loss, rel=1e-9)
+    required = [(("c", 1), ("a", 0))]
+    learner = DynamicBayesianNetworkSearch(groups="id", return_type="dag", required_edges=required).fit(panel)
+    assert learner.graph_.edges[required[0]]["strength"] == 0.0  # the score gains without it
 
 
 def test_first_rows_are_modelled_if_there_are_thirty_series():
@@ -308,6 +311,12 @@ def test_the_model_has_the_edges_of_the_graph():
         (lambda p: p, {"scoring_method": "x"}, "x"),
         (lambda p: p, {"missing": "em"}, "missing='em' is not supported for series.*use 'pairwise'"),
         (lambda p: p.assign(t=1), {}, "time 1 of the series 'g0' occurs twice"),
+        (
+            lambda p: p.rename(columns={"s": "a@t-1"}),
+            {"static_columns": ["a@t-1"]},
+            "'a' and 'a@t-1' would both be named 'a@t-1'",
+        ),
+        (lambda p: p.rename(columns={"a": 1, "b": "1"}), {}, "1 and '1' would both be named '1@t-0'"),
     ],
 )
 def test_bad_input_is_named(change, options, message):
@@ -328,3 +337,6 @@ def test_weights_and_columns_of_another_form_are_refused():
         DynamicBayesianNetworkSearch(static_columns="s").fit(panel)
     with pytest.raises(ValueError, match="sample_weight"):
         DynamicBayesianNetworkSearch(groups="id", time_column="t").fit(panel, sample_weight=np.ones(7))
+    with pytest.raises(ValueError, match="all rows that follow 2 observed rows .* have the sample_weight zero"):
+        learner = DynamicBayesianNetworkSearch(groups="id", time_column="t", lags=2)
+        learner.fit(panel, sample_weight=(panel["t"] < 2).to_numpy(dtype=float))

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.datasets import switching_series
 from pgmx.estimators import IdentifiabilityWarning, SelectedGraph, SparseTensorSEM, TensorSEM
+from pgmx.estimators.time_series.equations import sparse_problem
 
 MODES = ["known", "partial", "blind"]
 
@@ -50,6 +51,17 @@ def test_a_refit_is_the_maximum_of_the_likelihood_with_these_edges():
     forbidden = [((f"x{j}", 0), (f"x{i}", 0)) for i, j in missing]
     dense = TensorSEM(exogenous="blind", window=300, forbidden_edges=forbidden).fit(drawn.series)
     np.testing.assert_allclose(learner.coef_, dense.coef_, atol=1e-5)
+
+
+def test_an_optimum_starts_at_the_better_of_two_matrices(monkeypatch):
+    _, drawn = make_series()
+    learner = SparseTensorSEM(exogenous="blind", window=300)
+    data, make = learner._prepare(learner._open(drawn.series), None)
+    problem = make(data)
+    monkeypatch.setattr(sparse_problem, "minimise_sparse", lambda loss, penalties, start, **options: start)
+    # the maximum of the likelihood has the smallest loss, but a large penalty
+    assert not problem.solve(problem.lam_max, problem.dense).any()
+    np.testing.assert_array_equal(problem.solve(1e-9 * problem.lam_max, problem.dense), problem.dense)
 
 
 def test_known_edges_and_units():
@@ -114,13 +126,14 @@ def test_held_out_windows_are_scored_by_their_likelihood():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"lam": 0.0}, "lam"),
-        ({"lam_ratio": 1.5}, "lam_ratio"),
-        ({"adaptive": 2}, "adaptive"),
-        ({"refit": "yes"}, "refit"),
-        ({"tol": 0}, "tol"),
-        ({"exogenous": "known"}, "exogenous='known' needs exogenous_power"),
-        ({"window": 6}, "window 0 has 6 rows for 6 series"),
+        ({"lam": 0.0}, r"'lam' .* in the range \(0\.0, inf\) or None\. Got 0\.0"),
+        ({"lam": True}, "lam=True of SparseTensorSEM must be a number, not a boolean"),
+        ({"lam_ratio": 1.5}, r"'lam_ratio' .* in the range \(0\.0, 1\.0\]\. Got 1\.5"),
+        ({"adaptive": 2}, "'adaptive' .* 'bool' .* Got 2"),
+        ({"refit": "yes"}, "'refit' .* 'bool' .* Got 'yes'"),
+        ({"tol": 0}, r"'tol' .* in the range \(0\.0, inf\)\. Got 0"),
+        ({"exogenous": "known"}, r"exogenous='known' needs exogenous_power, .* shape \(8, 6\): pass it to fit"),
+        ({"window": 6}, "window 0 has 6 rows for 6 series, .*: give longer windows"),
     ],
 )
 def test_bad_input(options, text):
@@ -132,11 +145,11 @@ def test_bad_input(options, text):
 @pytest.mark.parametrize(
     ("learner", "options", "text"),
     [
-        ({"exogenous": "known"}, {}, "SelectedGraph has no powers"),
-        ({}, {"selection": "stars"}, "choose one of ebic, cv"),
-        ({}, {"selection": "cv", "n_folds": 9}, "n_folds=9 needs 9 windows, got 8"),
-        ({}, {"lags": [1]}, "edges are instantaneous"),
-        ({}, {"checkpoint": "file"}, "checkpoint is only for"),
+        ({"exogenous": "known"}, {}, "SelectedGraph has no powers .* got exogenous='known': give exogenous='blind'"),
+        ({}, {"selection": "stars"}, "selection='stars' is not supported .*: choose one of ebic, cv"),
+        ({}, {"selection": "cv", "n_folds": 9}, "n_folds=9 needs 9 windows, got 8: give fewer folds"),
+        ({}, {"lags": [1]}, "lags is not for SparseTensorSEM, whose edges are instantaneous: leave it out"),
+        ({}, {"checkpoint": "file"}, "checkpoint is only for .*: leave it out"),
     ],
 )
 def test_bad_choices(learner, options, text):

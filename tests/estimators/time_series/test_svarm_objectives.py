@@ -214,9 +214,10 @@ def test_edges_are_t_tests_of_coefficients():
     expected = np.minimum(2.0 * np.fmin(present, present.T), 1.0)
     np.testing.assert_allclose(tests.p_values[0], expected, rtol=1e-6)
     flat = np.append(tests.p_values[0][np.triu_indices(N, 1)], tests.p_values[1][~np.isnan(tests.p_values[1])])
-    found = stats.false_discovery_control(flat) <= 0.2
-    edges = tests.edges(fdr=0.2)
-    assert edges[0][np.triu_indices(N, 1)].sum() + edges[1].sum() == found.sum()
+    for rate in (0.01, 0.05, 0.2, 0.5, 0.7):
+        edges = tests.edges(fdr=rate)
+        found = stats.false_discovery_control(flat) <= rate
+        assert edges[0][np.triu_indices(N, 1)].sum() + edges[1].sum() == found.sum()
     np.testing.assert_array_equal(edges[0], edges[0].T)
     assert set(tests.graph(level=0.05).lagged_edges) == {
         (("abc"[source], 1), ("abc"[target], 0)) for target, source in np.argwhere(tests.p_values[1] <= 0.05)
@@ -276,11 +277,20 @@ def test_linear_responses_in_the_units_of_inputs_and_responses():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda d: LinearSVARM().fit(SimpleNamespace(inputs=d.inputs, responses=d.responses[:9])), "10 rows of inputs"),
-        (lambda d: LinearSVARM().fit(SimpleNamespace(inputs=d.inputs, responses=d.responses[:, :2])), "series"),
-        (lambda d: LinearSVARM().fit(d).fitted_values(d.inputs), "inputs and responses"),
-        (lambda d: LinearSVARM().fit(d.inputs).fitted_values(d), "has learned from series"),
-        (lambda d: LinearSVARM(instantaneous=False).fit(d).predict(d.inputs), "is for series"),
+        (
+            lambda d: LinearSVARM().fit(SimpleNamespace(inputs=d.inputs, responses=d.responses[:9])),
+            "10 rows of inputs, but 9",
+        ),
+        (
+            lambda d: LinearSVARM().fit(SimpleNamespace(inputs=d.inputs, responses=d.responses[:, :2])),
+            "only in the inputs: 'x2'",
+        ),
+        (lambda d: LinearSVARM().fit(d).fitted_values(d.inputs), "from inputs and responses: give the same kind"),
+        (lambda d: LinearSVARM().fit(d.inputs).fitted_values(d), "has learned from series: give the same kind"),
+        (
+            lambda d: LinearSVARM(instantaneous=False).fit(d).predict(d.inputs),
+            "predict is for series: use fitted_values",
+        ),
         (lambda d: LinearSVARM().select(d, lags=[1, 2]), "no lags"),
         (lambda d: BlockBootstrap(LinearSVARM(), n_resamples=2).fit(d), "is for series"),
     ],
@@ -293,18 +303,30 @@ def test_errors_of_responses(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: LinearSVARM(loss="huber").fit(s), "loss"),
-        (lambda s: LinearSVARM(penalty="l2").fit(s), "penalty"),
-        (lambda s: LinearSVARM(epsilon=-0.1).fit(s), "epsilon"),
-        (lambda s: LinearSVARM(loss="absolute").path(s, criterion="bic"), "loss='squared'"),
-        (lambda s: KernelSVARM(kernels={"a": "linear", "b": "linear"}).fit(s), "'c'"),
-        (lambda s: KernelSVARM(kernels=dict.fromkeys("abc", "cubic")).fit(s), "'cubic'"),
-        (lambda s: KernelSVARM(kernels=dict.fromkeys("abc", ())).fit(s), "at least one kernel"),
-        (lambda s: LinearSVARM().test_edges(s, n_segments=3), "n_segments"),
-        (lambda s: LinearSVARM().test_edges(s), "fewer segments"),
-        (lambda s: LinearSVARM().test_edges([s, s], n_segments=None), "at least 4 tables"),
-        (lambda s: LinearSVARM().test_edges(s, n_segments=4).edges(level=1.5), "level"),
-        (lambda s: LinearSVARM().test_edges(s, n_segments=4).graph(fdr=2.0), "fdr"),
+        (lambda s: LinearSVARM(loss="huber").fit(s), "'loss' .* among .*'squared'.* Got 'huber'"),
+        (lambda s: LinearSVARM(penalty="l2").fit(s), "'penalty' .* among .*'ridge'.* Got 'l2'"),
+        (lambda s: LinearSVARM(epsilon=-0.1).fit(s), r"'epsilon' .* in the range \[0\.0, inf\)\. Got -0\.1"),
+        (
+            lambda s: LinearSVARM(loss="absolute").path(s, criterion="bic"),
+            "criterion='bic' needs loss='squared', got loss='absolute': use selection='cv'",
+        ),
+        (lambda s: KernelSVARM(kernels={"a": "linear", "b": "linear"}).fit(s), "only in the series: 'c'"),
+        (
+            lambda s: KernelSVARM(kernels=dict.fromkeys("abc", "cubic")).fit(s),
+            "of gaussian, poly2, linear or functions of two arrays, got 'cubic'",
+        ),
+        (lambda s: KernelSVARM(kernels=dict.fromkeys("abc", ())).fit(s), r"at least one kernel, got \(\)"),
+        (lambda s: LinearSVARM().test_edges(s, n_segments=3), "n_segments must be at least 4, got 3"),
+        (lambda s: LinearSVARM().test_edges(s), "n_segments=20 needs at least 80 predicted rows: give fewer segments"),
+        (lambda s: LinearSVARM().test_edges([s, s], n_segments=None), "at least 4 tables of more than 2 rows, got 2"),
+        (
+            lambda s: LinearSVARM().test_edges(s, n_segments=4).edges(level=1.5),
+            "level must be a number between 0 and 1, got 1.5",
+        ),
+        (
+            lambda s: LinearSVARM().test_edges(s, n_segments=4).graph(fdr=2.0),
+            "fdr must be a rate between 0 and 1, .* got 2.0",
+        ),
     ],
 )
 def test_errors(call, message):

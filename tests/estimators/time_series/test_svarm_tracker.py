@@ -100,6 +100,13 @@ def test_any_chunks_and_copies_give_the_same_bits(kernels):
     assert parts.n_seen_ == 360
 
 
+def test_forecast_errors_are_weighted_as_their_rows():
+    tracker = SVARMTracker(forgetting=0.98).partial_fit(simulate(257))
+    weights = 0.98 ** np.arange(224)  # of 8 blocks of 32 predicted rows the first gives no forecasts
+    state = tracker._tracker
+    assert (state.error_weight, state.error_squares) == pytest.approx((weights.sum(), (weights**2).sum()))
+
+
 def test_a_change_is_found_and_forgotten():
     rng = np.random.default_rng(0)
     coefs = [draw_coefficients(rng) for _ in range(2)]
@@ -172,15 +179,17 @@ def test_first_rows_and_constant_series():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"forgetting": 0.0}, "forgetting"),
-        ({"forgetting": 1.5}, "forgetting"),
-        ({"kernels": ()}, "at least one kernel"),
-        ({"kernels": "cubic"}, "'cubic'"),
-        ({"kernels": lambda u, v: 1.0 + 0.0 * u * v}, "constant"),
-        ({"kernels": lambda u, v: -u * v}, "positive semidefinite"),
-        ({"max_rank": 0}, "max_rank"),
-        ({"penalty": "l1"}, "penalty"),
-        ({"detect": None}, "detect"),
+        ({"forgetting": 0.0}, r"'forgetting' .* in the range \(0\.0, 1\.0\]\. Got 0\.0"),
+        ({"forgetting": 1.5}, r"'forgetting' .* in the range \(0\.0, 1\.0\]\. Got 1\.5"),
+        ({"forgetting": True}, "forgetting=True of SVARMTracker must be a number, not a boolean"),
+        ({"lam": True}, "lam=True of SVARMTracker must be a number, not a boolean"),
+        ({"kernels": ()}, r"at least one kernel, got \(\)"),
+        ({"kernels": "cubic"}, "of gaussian, poly2, linear or functions of two arrays, got 'cubic'"),
+        ({"kernels": lambda u, v: 1.0 + 0.0 * u * v}, "are constant: give a kernel that varies"),
+        ({"kernels": lambda u, v: -u * v}, "not positive semidefinite: give one that is"),
+        ({"max_rank": 0}, r"'max_rank' .* in the range \[1, 33\]\. Got 0"),
+        ({"penalty": "l1"}, r"'penalty' .* among \{'.*', '.*'\}\. Got 'l1'"),
+        ({"detect": None}, "'detect' .* 'bool' .* Got None"),
     ],
 )
 def test_errors_of_options(options, message):
@@ -192,10 +201,15 @@ def test_errors_of_rows_change_nothing():
     rows = simulate(140)
     tracker = SVARMTracker().partial_fit(rows[:120])
     before = pickle.dumps(tracker)
-    for wrong, message in ((rows[:5, :3], "3"), (np.full((2, N), np.nan), "missing"), (rows[0], "array")):
+    wrongs = [
+        (rows[:5, :3], "3 features, .* expecting 4 .*: give the columns"),
+        (np.full((2, N), np.nan), "missing values .* 'x0', .*: pass missing='drop'"),
+        (rows[0], "Expected 2D array, got 1D"),
+    ]
+    for wrong, message in wrongs:
         with pytest.raises(ValueError, match=message):
             tracker.partial_fit(wrong)
-    with pytest.raises(ValueError, match="series"):
+    with pytest.raises(ValueError, match="only in the rows before: 'x0', .* in these rows: 'a'"):
         tracker.partial_fit(pd.DataFrame(rows[:5], columns=list("abcd")))
     assert pickle.dumps(tracker) == before
     with pytest.raises(ValueError, match="forgetting=0.5, but SVARMTracker has learned 120 rows"):

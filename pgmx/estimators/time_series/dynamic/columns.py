@@ -56,6 +56,7 @@ class LaggedColumns:
         Gaussian scores read all columns as numbers, discrete scores none, others those with floating-point values.
         """
         frame = series.frame
+        _check_labels(series)
         floats = frame.float_columns
         default = name_default(len(floats), frame.n_columns)
         if isinstance(scoring_method, BaseStructureScore):
@@ -114,8 +115,7 @@ class LaggedColumns:
 
     def label(self, node: Node) -> Hashable:
         """Return the name of a column of the lagged table."""
-        name, lag = node
-        return name if name in self.series.static else name_column(name, lag)
+        return _label(self.series, node)
 
     def list_constants(self, nodes: Sequence[Node], rows: np.ndarray) -> list[Hashable]:
         """Return the names of the numeric columns that hold one value at their lags before `rows`."""
@@ -128,6 +128,24 @@ def bind_object(score: BaseStructureScore, table: DiscreteTable) -> BaseStructur
     bound: Any = copy(score)
     bound.data, bound.table, bound.variables, bound.state_names = None, table, list(table.columns), None
     return bound
+
+
+def _label(series: LaggedSeries, node: Node) -> Hashable:
+    name, lag = node
+    return name if name in series.static else name_column(name, lag)
+
+
+def _check_labels(series: LaggedSeries) -> None:
+    """Raise ValueError if two columns of the lagged table would have the same name."""
+    named: dict[Hashable, Node] = {}
+    for node in series.nodes:
+        label = _label(series, node)
+        if label in named:
+            raise ValueError(
+                f"columns {named[label][0]!r} and {node[0]!r} would both be named {label!r} in a dynamic network: "
+                "rename one of them"
+            )
+        named[label] = node
 
 
 def _name_object(score: BaseStructureScore, names: Sequence[Hashable]) -> str:

@@ -426,6 +426,11 @@ class DynamicBayesianNetworkSearch(ResampledNetwork, HillClimbSearch):
         columns = self._read_columns(opened, weights is not None)
         self.nodes_, self._n_series, self._method = nodes, len(opened.series), columns.method
         rows = opened.targets
+        if weights is not None and weights.any() and not weights[rows].any():
+            raise ValueError(
+                f"all rows that follow {self.lags} observed rows of their series have the sample_weight zero: no "
+                "transition is left to learn from"
+            )
         run = super()._fit(columns.shift(nodes, rows, self._n_series), None if weights is None else weights[rows])
         self.history_["score"] = self.history_["score"] - self._past_score
         self.n_rows_, self.n_groups_ = len(rows), len(opened.keys)

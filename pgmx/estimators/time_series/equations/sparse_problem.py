@@ -85,9 +85,9 @@ class SparseProblem:
     def _minimise(
         self, penalties: np.ndarray, start: np.ndarray, other: np.ndarray | None, record: Record | None
     ) -> SparseOptimum:
-        if other is not None:
-            start = min(start, other, key=lambda at: self.loss.evaluate(at).value + sum_penalties(at, penalties))
-        return minimise_sparse(self.loss, penalties, start, tol=self.tol, max_iter=self.max_iter, record=record)
+        points = [self.loss.evaluate(at) for at in (start, other) if at is not None]
+        point = min(points, key=lambda one: one.value + sum_penalties(one.matrix, penalties))
+        return minimise_sparse(self.loss, penalties, point, tol=self.tol, max_iter=self.max_iter, record=record)
 
 
 class EquationsPathSolver(PathSolver):
@@ -162,8 +162,8 @@ class EquationsPathSolver(PathSolver):
         return total / count
 
     def prepare(self, learner: Any) -> None:
-        """Let the learner start at the optimum of the path, since there may be several."""
-        learner._path_start = self._chosen
+        """Let the learner use the problem of the path, and start at its optimum, since there may be several."""
+        learner._path_start = self._problem, self._chosen
 
 
 class _Solution:

@@ -168,7 +168,7 @@ class SparseTensorSEM(WindowsLearner):
     [(('x0', 0), ('x2', 0)), (('x1', 0), ('x0', 0)), (('x2', 0), ('x1', 0))]
     """
 
-    _path_start: Any = None  # what the path of penalties has learned, for the next fit
+    _path_start: tuple = (None, None)  # the problem and the optimum of a path of penalties, for the next fit
     _parameter_constraints = {
         **{name: rule for name, rule in WindowsLearner._parameter_constraints.items() if name != "threshold"},
         "lam": [Interval(Real, 0, None, closed="neither"), None],
@@ -261,10 +261,10 @@ class SparseTensorSEM(WindowsLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
-        start, self._path_start = self._path_start, None
+        (known, start), self._path_start = self._path_start, (None, None)
         with self._open_run() as run, self._on_threads():
             data, make = self._prepare(opened, exogenous_power)
-            problem = make(data)
+            problem = known or make(data)
             self.lam_max_ = problem.lam_max
             self.lam_ = self.lam_ratio * problem.lam_max if self.lam is None else float(self.lam)
 

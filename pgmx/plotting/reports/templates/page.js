@@ -57,7 +57,7 @@ function fillEdges() {
   body.replaceChildren(...rows.slice(0, most).map((k) => {
     const edge = report.edges[k], line = make("tr", undefined, edge[CHOSEN] || edge[VERDICT] ? "" : "weak");
     columns.forEach(([, read], c) => line.append(make("td", read(edge) ?? "", isNumber[c] ? "number" : "")));
-    line.addEventListener("click", () => pickEdge(k));
+    makeChoice(line, () => pickEdge(k));
     return line;
   }));
   find("more").hidden = rows.length <= most;
@@ -67,7 +67,7 @@ function fillEdges() {
 
 function pickEdge(k) {
   let line = cy.getElementById("e" + k);
-  if (line.empty()) { drawNeighbourhood(report.edges[k][U]); line = cy.getElementById("e" + k); }
+  if (line.empty() || view === "communities") { drawNeighbourhood(report.edges[k][U]); line = cy.getElementById("e" + k); }
   find("graph-section").scrollIntoView();
   pick(line);
   if (line.nonempty()) cy.animate({ fit: { eles: line.connectedNodes(), padding: 160 }, duration: 250 });
@@ -107,7 +107,7 @@ if (report.variables) {
   fillTable(find("variables"), all.columns, shown);
   [...find("variables").tBodies[0].rows].forEach((line, v) => {
     line.style.cursor = "pointer";
-    line.addEventListener("click", () => { find("graph-section").scrollIntoView(); goTo(v); });
+    makeChoice(line, () => { find("graph-section").scrollIntoView(); goTo(v); });
   });
   if (shown.length < all.n_rows)
     find("variables-shown").textContent = `The first ${shown.length.toLocaleString("en")} of ${all.n_rows.toLocaleString("en")} variables.`;
@@ -162,7 +162,7 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   find("theme").textContent = theme === "dark" ? "Light" : "Dark";
   cy.style(makeStyle());
-  if (isWhole && find("layout").value === "preset") bendEdges();
+  bendAgain();
 }
 
 function addLegend(name, text) {
