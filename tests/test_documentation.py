@@ -5,6 +5,7 @@ import importlib.util
 import pkgutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,3 +82,26 @@ def test_the_first_pages_have_a_line_for_every_page():
     benchmarks = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
     pages = sorted((DOCS.parent / "tests/benchmarks").glob("*.md"))
     assert [path.name for path in pages if f"({path.name}) | " not in benchmarks] == []
+
+
+def test_a_page_of_the_reference_begins_with_the_purpose_and_the_examples():
+    from docutils import nodes
+    from sphinx.addnodes import desc, desc_content, desc_signature
+
+    purpose, options, examples, code, notes = (
+        nodes.paragraph(text="Search."),
+        nodes.field_list(),
+        nodes.rubric(text="Examples"),
+        nodes.doctest_block(text=">>> 1"),
+        nodes.rubric(text="Notes"),
+    )
+    content = desc_content("", purpose, options, notes, examples, code)
+    signature = desc_signature(ids=["pgmx.Search"])
+    described = desc("", signature, content)
+    page = nodes.section("", nodes.title(text="Search"), described, ids=["search"])
+    document = nodes.Element("", page)
+    app = SimpleNamespace(env=SimpleNamespace(docname="reference/names/pgmx.Search"))
+    load_extension("reference").show_purpose_first(app, document)
+    assert page.children[1:] == [purpose, examples, code, described]
+    assert content.children == [options, notes]
+    assert page["ids"] == ["search", "pgmx.Search"] and not signature["ids"]  # links lead to the top of the page

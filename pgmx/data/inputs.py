@@ -375,19 +375,16 @@ def split_column(opened: Any, name: Hashable, option: str) -> tuple[tuple[np.nda
     others = names[:at] + names[at + 1 :]
     if isinstance(opened, Frame):
         return number_cells(opened.columns[at]), opened.take_columns(others)
-    if not isinstance(opened, DiscreteTable) or opened.is_remote:
+    if not isinstance(opened, DiscreteTable):
         raise ValueError(
-            f"{option}={name!r} names a column, but workers hold the rows: give fit(X, {option}=frame), a frame of "
+            f"{option}={name!r} names a column, but {opened!r} is numeric: give fit(X, {option}=frame), a frame of "
             "booleans for all rows, and distribute the other columns"
         )
     states = list(opened.states[at])
     if opened.missing_codes[at] >= 0:
         states[opened.missing_codes[at]] = None
-    kept = np.arange(len(names)) != at
-    states_of_rest = tuple(opened.states[v] for v in np.flatnonzero(kept))
-    codes = np.ascontiguousarray(opened.codes[kept])
-    rest = DiscreteTable._from_parts(tuple(others), states_of_rest, codes, opened.missing_codes[kept])
-    return (opened.codes[at], states), rest
+    codes, rest = opened._split_column(at)
+    return (codes, states), rest
 
 
 # ---- data for scores ----

@@ -269,6 +269,13 @@ class DiscreteTable:
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
 
+    def _split_column(self, at: int) -> tuple[np.ndarray, DiscreteTable]:
+        """Return the codes of a column, and the table without it."""
+        kept = np.flatnonzero(np.arange(self.n_variables) != at)
+        columns, states = (tuple(values[v] for v in kept) for values in (self._columns, self._states))
+        codes = np.ascontiguousarray(self.codes[kept])
+        return self.codes[at], DiscreteTable._from_parts(columns, states, codes, self._missing_codes[kept])
+
     # ---- sums over the rows ----
 
     def reduce(

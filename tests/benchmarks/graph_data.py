@@ -3,20 +3,13 @@
 Baselines see the whole graph at once, with the nodes whose values are to be predicted; Gradraker sees each row once.
 """
 
-import os
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pandas as pd
+from data_folder import STREAMS
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-FOLDER = (
-    Path(os.environ["PGMX_STREAMS"])
-    if "PGMX_STREAMS" in os.environ
-    else Path(__file__).resolve().parents[3] / "shared/data/online"
-)
 PENALTIES = 10.0 ** np.arange(-6, 3)
 
 
@@ -24,28 +17,28 @@ def read_email(directed=False):
     """Return the graph of e-mails and the department of each node."""
     graph = (nx.DiGraph if directed else nx.Graph)()
     graph.add_nodes_from(range(1005))
-    graph.add_edges_from(pd.read_parquet(FOLDER / "email_eu_core_edges.parquet").to_numpy().tolist())
-    return graph, pd.read_parquet(FOLDER / "email_eu_core_labels.parquet")["department"].to_numpy()
+    graph.add_edges_from(pd.read_parquet(STREAMS / "email_eu_core_edges.parquet").to_numpy().tolist())
+    return graph, pd.read_parquet(STREAMS / "email_eu_core_labels.parquet")["department"].to_numpy()
 
 
 def read_cora():
     """Return the graph of citations and the class of each paper."""
-    labels = pd.read_parquet(FOLDER / "cora_labels.parquet")["label"].to_numpy()
+    labels = pd.read_parquet(STREAMS / "cora_labels.parquet")["label"].to_numpy()
     graph = nx.empty_graph(len(labels))
-    graph.add_edges_from(pd.read_parquet(FOLDER / "cora_edges.parquet").to_numpy().tolist())
+    graph.add_edges_from(pd.read_parquet(STREAMS / "cora_edges.parquet").to_numpy().tolist())
     return graph, labels
 
 
 def read_words():
     """Return the words of each paper of Cora, rows of zeros and ones."""
-    table = pd.read_parquet(FOLDER / "cora_words.parquet")
+    table = pd.read_parquet(STREAMS / "cora_words.parquet")
     places = table["node"].to_numpy(), table["word"].to_numpy()
     return sparse.csr_array((np.ones(len(table)), places), shape=(2708, 1433))
 
 
 def read_temperatures(n_neighbors=8):
     """Return the graph of nearest stations of each day, weights exp(-d^2 / (2 median d^2)), and both temperatures."""
-    for _, day in pd.read_parquet(FOLDER / "us_station_temperature.parquet").groupby("day"):
+    for _, day in pd.read_parquet(STREAMS / "us_station_temperature.parquet").groupby("day"):
         day = day.drop_duplicates(["longitude", "latitude"])
         places = day[["longitude", "latitude"]].to_numpy()
         flat = places * [np.cos(np.radians(places[:, 1].mean())), 1.0]

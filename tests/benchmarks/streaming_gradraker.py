@@ -3,8 +3,8 @@
     python tests/benchmarks/streaming_gradraker.py \
         labels|values|losses|settings|temperature|synthetic|adaptive|speed|options|inversion [--draws 20] [--out FILE]
 
-Graphs: ``../shared/data/online``; PGMX_STREAMS names another folder. Means over draws of the M labelled nodes, and
-over five seeds of frequencies; all other nodes are predicted. CPU seconds; set OMP_NUM_THREADS=1.
+Graphs: ``online`` in PGMX_BENCHMARK_DATA (``../shared/data``). Means over draws of the M labelled nodes, and over
+five seeds of frequencies; all other nodes are predicted. CPU seconds; set OMP_NUM_THREADS=1.
 """
 
 import argparse

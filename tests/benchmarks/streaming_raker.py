@@ -2,28 +2,23 @@
 
     python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|kinds|regret|speed|all [--out FILE]
 
-Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
-per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
+Streams: ``online/stream_*.parquet`` in PGMX_BENCHMARK_DATA (``../shared/data``). Errors are prequential: 1,000 times
+the mean squared error, or the per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1.
 """
 
 import argparse
 import json
-import os
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from data_folder import STREAMS
 
 from pgmx.datasets import drifting_stream
 from pgmx.metrics import prequential, regret
 from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
 
-FOLDER = (
-    Path(os.environ["PGMX_STREAMS"])
-    if "PGMX_STREAMS" in os.environ
-    else Path(__file__).resolve().parents[3] / "shared/data/online"
-)
 REGRESSION = {"Twitter": "twitter", "Tom": "tomshardware", "Energy": "energy", "Air": "air_quality"}
 LABELS = {"Movement": "movement", "Device": "device", "Activity": "activity"}
 SEEDS = range(3)
@@ -31,7 +26,7 @@ SEEDS = range(3)
 
 def read_stream(name):
     """Return the rows and targets of a stream."""
-    table = pd.read_parquet(FOLDER / f"stream_{name}.parquet")
+    table = pd.read_parquet(STREAMS / f"stream_{name}.parquet")
     return np.ascontiguousarray(table.iloc[:, :-1], dtype=float), table["y"].to_numpy(dtype=float)
 
 
@@ -231,7 +226,7 @@ def compare_kinds():
 
 def list_label_streams():
     """Yield names and streams of labels on which step sizes were chosen: none of the streams of the source."""
-    table = pd.read_parquet(FOLDER / "eeg_eye_state.parquet")
+    table = pd.read_parquet(STREAMS / "eeg_eye_state.parquet")
     X, y = table.drop(columns="eye").to_numpy(dtype=float), np.where(table["eye"].to_numpy() == 1, 1.0, -1.0)
     low, high = np.quantile(X, [0.001, 0.999], axis=0)
     X = (np.clip(X, low, high) - low) / (high - low)

@@ -2,31 +2,25 @@
 
     python tests/benchmarks/streaming_subspace.py PART|all [--seeds N] [--out F]
 
-Parts: movielens, synthetic, chess, binary, tobit, tobit2, passes, speed. Tables 2.1 to 2.4 and figures 2.4, 2.6 and 2.7
-of the source (Shen 2019, chapter 2). Data: ``../shared/data/online``; PGMX_STREAMS names another folder. Errors are
+Parts: movielens, synthetic, chess, binary, tobit, tobit2, passes, speed. Tables 2.1 to 2.4 and figures 2.4, 2.6 and
+2.7 of the source (Shen 2019, chapter 2). Data: ``online`` in PGMX_BENCHMARK_DATA (``../shared/data``). Errors are
 means over the seeds, which draw masks, splits and subspaces. CPU seconds; set OMP_NUM_THREADS=1.
 """
 
 import argparse
 import json
-import os
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from data_folder import STREAMS
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVC
 
 from pgmx.metrics import prequential
 from pgmx.streaming import CategoricalSubspace
-
-FOLDER = (
-    Path(os.environ["PGMX_STREAMS"])
-    if "PGMX_STREAMS" in os.environ
-    else Path(__file__).resolve().parents[3] / "shared/data/online"
-)
 
 
 def keep_cells(X, p, seed):
@@ -44,7 +38,7 @@ def average(rows):
 
 def read_ratings():
     """Return films, users and ratings, half stars rounded up."""
-    table = pd.read_parquet(FOLDER / "movielens_small_2016.parquet")
+    table = pd.read_parquet(STREAMS / "movielens_small_2016.parquet")
     films, users = (pd.factorize(table[name], sort=True)[0] for name in ("movie", "user"))
     return films, users, np.ceil(table["rating"].to_numpy())
 
@@ -253,7 +247,7 @@ def measure_squares(Z, classes, seed):
 
 def compare_chess(seeds):
     """Table 2.4: 34 binary attributes of positions, d = 5 as in the source, and d = 15."""
-    table = pd.read_parquet(FOLDER / "kr_vs_kp.parquet")
+    table = pd.read_parquet(STREAMS / "kr_vs_kp.parquet")
     classes = pd.factorize(table.iloc[:, -1], sort=True)[0] == 0
     columns = [name for name in table.columns[:-1] if table[name].nunique() == 2]
     X = np.column_stack([pd.factorize(table[name], sort=True)[0] for name in columns]).astype(float)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
+from sklearn.base import clone
 
 from helpers.distributed_tables import CLIMB, FOREST, assert_close, cut, draw_frame, with_empty_part
 from pgmx.data import DiscreteTable, distribute, encode
+from pgmx.data.inputs import split_column
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     BestFirstSearch,
@@ -18,6 +20,7 @@ from pgmx.estimators import (
 )
 from pgmx.scores import BDe, BDeu, EdgePrior, ScoreTerms, family_scorer
 from pgmx.scores.registry import list_scores
+from pgmx.statistics import marginal_counts
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +194,18 @@ def test_interventions(client, frame, weights):
     CLIMB.fit(near, None, weights, interventions=was_set)
     assert edges == CLIMB.edges_.tolist()
     assert score == pytest.approx(CLIMB.score_)
+    assert edges
+    # workers send the column, and count the others
+    cells = np.full(600, "", dtype=object)
+    cells[50:150], cells[150:200], cells[200:260] = frame.columns[0], ", ".join(frame.columns[[0, 2]]), frame.columns[2]
+    table = distribute(cut(frame.assign(set=cells), 2), client)
+    assert clone(CLIMB).set_params(interventions="set").fit(table, None, weights).score_ == pytest.approx(score)
+
+
+def test_a_column_of_a_distributed_table(client, frame):
+    table, whole = distribute(with_empty_part(cut(frame, 3)), client), encode(frame)
+    for kind in (table, whole):
+        (codes, states), rest = split_column(kind, frame.columns[1], "interventions")
+        assert [states[code] for code in codes] == frame[frame.columns[1]].tolist()
+        assert rest.columns == (frame.columns[0], *frame.columns[2:])
+        np.testing.assert_array_equal(marginal_counts(rest), marginal_counts(encode(frame[list(rest.columns)])))

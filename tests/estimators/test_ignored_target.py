@@ -6,7 +6,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pgmx.estimators import DenseLDS, GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting, TensorSEM, TensorSEMTracker
+from pgmx.estimators import (
+    DenseLDS,
+    GraphicalLasso,
+    HillClimbSearch,
+    OnlineEdgeGrafting,
+    SVARMTracker,
+    TensorSEM,
+    TensorSEMTracker,
+)
 from pgmx.streaming import CategoricalSubspace
 
 RNG = np.random.default_rng(0)
@@ -31,6 +39,8 @@ def test_frames_with_a_named_series(convert):
         (DenseLDS().fit, NUMBERS),
         (TensorSEM(window=15, exogenous="blind", max_iter=1).fit, NUMBERS),
         (TensorSEMTracker(exogenous="blind").fit, NUMBERS),
+        (SVARMTracker().fit, NUMBERS),
+        (SVARMTracker().partial_fit, NUMBERS),
         (OnlineEdgeGrafting(lam=0.5).partial_fit, STATES),
         (CategoricalSubspace(n_components=1).fit, STATES),
         (CategoricalSubspace(n_components=1).partial_fit, STATES),

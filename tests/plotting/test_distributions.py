@@ -51,7 +51,9 @@ def test_bars_hold_the_table(asia):
     widths = np.array([[patch.get_width() for patch in bars] for bars in ax.containers])
     cpd = asia.get_cpds("dysp")
     assert np.allclose(widths, np.asarray(cpd.get_values()))
-    assert legend_of(ax) == ["yes", "no"]
+    assert legend_of(ax) == ["yes", "no"] and ax.get_xlim() == (0.0, 1.0)
+    middles = {(round(patch.get_x() + patch.get_width() / 2, 9), f"{patch.get_width():.2f}") for patch in ax.patches}
+    assert len(ax.texts) == 8 and {(round(text.get_position()[0], 9), text.get_text()) for text in ax.texts} == middles
     for row, name in enumerate(rows_of(ax)):
         states = dict(pair.split("=") for pair in name.split(", "))
         assert np.isclose(widths[0, row], cpd.get_value(dysp="yes", **states))
@@ -80,7 +82,10 @@ def test_regressions():
     assert rows_of(ax) == ["dam=open", "dam=shut"]
     (points,) = [line for line in ax.get_lines() if len(line.get_xdata()) == 2]
     assert points.get_xdata().tolist() == [1.0, 3.0]
-    assert {text.get_text() for text in ax.texts} == {"+0.5 rain", "\N{MINUS SIGN}0.25 rain"}
+    assert {text.get_text(): text.xy for text in ax.texts} == {
+        "+0.5 rain": (1.0, 0),
+        "\N{MINUS SIGN}0.25 rain": (3.0, 1),
+    }
     assert plot_cpd(network, "dam").containers
 
 

@@ -56,6 +56,7 @@ def test_probabilities_of_a_posterior_and_shares_of_a_bootstrap(rows):
     expected = posterior.arc_probability_.loc[names, names].to_numpy().T
     assert np.allclose(np.nan_to_num(values), expected, atol=1e-9) and expected.max() > 0.4
     assert figure.axes[-1].get_ylabel() == "probability"
+    assert figure.axes[0].images[0].get_clim() == (0.0, pytest.approx(expected.max()))
     (table,), _ = read_maps(plot_adjacency(posterior.arc_probability_))
     assert np.allclose(np.nan_to_num(table), expected)
     bootstrap = BootstrapStructure(HillClimbSearch(show_progress=False), n_resamples=4, show_progress=False).fit(rows)

@@ -12,9 +12,9 @@ from pgmpy.models import DynamicBayesianNetwork
 
 from pgmx.models import PAG, TimeSeriesGraph
 from pgmx.plotting import plot_graph, save_picture
-from pgmx.plotting.graphs.communities import compute_overview, group_nodes
+from pgmx.plotting.graphs.communities import compute_overview, group_nodes, route_bundles
 from pgmx.plotting.graphs.sizes import measure_closeness
-from pgmx.plotting.graphs.slices import compute_slices
+from pgmx.plotting.graphs.slices import compute_slices, route_slices
 
 CAVES = nx.convert_node_labels_to_integers(nx.connected_caveman_graph(6, 20))
 
@@ -73,6 +73,31 @@ def test_discs_hold_their_dots_and_lie_apart(n, share, seed):
         others = [other for other in overview.discs if other is not disc]
         assert all(np.hypot(*(disc.centre - other.centre)) >= disc.radius + other.radius for other in others)
     assert set(overview.labels.tolist()) == set(range(len(overview.discs)))  # no disc is empty, no dot without a disc
+
+
+def test_edges_of_an_overview_run_through_the_line_of_the_centres():
+    graph = nx.connected_caveman_graph(2, 8)
+    overview = compute_overview([str(v) for v in graph], graph.edges())
+    edges, radii = sorted(graph.edges()), np.linspace(1.0, 2.0, 16)
+    labels, centres = overview.labels, overview.centres
+    n_between = 0
+    for (u, v), curve in zip(edges, route_bundles(edges, overview, radii), strict=True):
+        bends = [centres[v], centres[u]]
+        if labels[u] != labels[v]:
+            n_between += 1
+            one, other = overview.discs[labels[u]], overview.discs[labels[v]]
+            way = (other.centre - one.centre) / np.hypot(*(other.centre - one.centre))
+            assert np.allclose(
+                curve[1:3], [one.centre + 0.92 * one.radius * way, other.centre - 0.92 * other.radius * way]
+            )
+            bends = curve[1:3]
+        else:
+            assert np.allclose(curve, np.linspace(curve[0], curve[3], 4))
+        # an edge leaves the border of its dot in the direction of the bend
+        for node, end, bend in ((u, curve[0], bends[0]), (v, curve[3], bends[1])):
+            step = (bend - centres[node]) / np.hypot(*(bend - centres[node]))
+            assert np.allclose(end, centres[node] + radii[node] * step)
+    assert n_between == 2
 
 
 def test_small_communities_join_the_neighbour_with_the_most_edges():
@@ -215,6 +240,28 @@ def test_slices_are_columns():
     assert not any(abs(long[3, 1] - y[name]) < 9 for name in ("a t-1", "b t-1"))  # between the rows
     left, right = ax.get_xlim()
     assert all(left < line.vertices[:, 0].min() and line.vertices[:, 0].max() < right for line in lines)
+
+
+def test_edges_between_columns_meet_the_borders_of_their_boxes():
+    names = [("a", 2), ("b", 1), ("a", 0), ("b", 0), ("c", 0)]
+    edges, widths = [(0, 2), (0, 3), (0, 4), (1, 3), (2, 3)], [30.0, 20.0, 40.0, 10.0, 20.0]
+    centres = compute_slices(names, widths)
+    columns = sorted(set(centres[:, 0].tolist()))
+    assert columns == [15.0, 104.0, 198.0]  # 64 between the widest boxes of two columns
+    curves = dict(zip(edges, route_slices(edges, names, centres, widths), strict=True))
+    for (u, v), curve in curves.items():
+        side = 1 if (u, v) == (2, 3) else -1  # within a column edges bulge to the right
+        assert curve[0, 0] == centres[u, 0] + widths[u] / 2
+        assert curve[-1, 0] == centres[v, 0] + side * widths[v] / 2
+        assert len(curve) == (7 if names[u][1] - names[v][1] == 2 else 4)
+    heights = [curves[0, v][0, 1] - centres[0, 1] for v in (4, 3, 2)]
+    assert np.allclose(heights, np.diff(heights)[0] * np.array([-1, 0, 1]))
+    assert heights[0] < 0  # the edge to the lowest node is the lowest
+    passed = curves[0, 4][3]
+    assert passed[0] == 104.0 and np.allclose(np.abs(passed[1] - centres[:, 1]).min(), 19.8)  # between two rows
+    straight = curves[1, 3]
+    assert np.allclose(straight[1:3, 0], (straight[0, 0] + straight[3, 0]) / 2)
+    assert curves[2, 3][1:3, 0].min() > centres[2, 0] + 20.0
 
 
 def test_two_slice_networks_of_pgmpy_are_columns():

@@ -83,7 +83,7 @@ def test_a_page_needs_nothing_else(tmp_path, learned, rows):
     page, text, reader = read_page(learned.report(tmp_path / "r.html", data=rows))
     assert reader.loads == ["data:,"]  # no icon is asked for
     assert "default-src 'none'" in text
-    assert len(reader.scripts) == 9
+    assert len(reader.scripts) == 10
     assert page["names"] == list(rows)
     assert len(page["drawing"]["nodes"]) == 8
     assert len(page["edges"]) == len(learned.graph_.edges()) - sum(
@@ -112,7 +112,7 @@ def test_names_are_escaped(tmp_path):
     assert EVIL not in text
     assert "<img" not in text
     assert "<b>" not in text
-    assert len(reader.scripts) == 9
+    assert len(reader.scripts) == 10
 
 
 def test_libraries_are_as_npm_serves_them():

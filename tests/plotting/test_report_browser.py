@@ -219,9 +219,44 @@ def test_a_variable_that_is_not_drawn_is_found(browser, pages):
     assert 2 < browser.evaluate("cy.nodes().length") < 60
 
 
-def test_five_hundred_nodes_are_drawn_whole(browser, pages):
+def test_a_large_graph_begins_as_communities(browser, pages):
     browser.open(pages / "500.html")
+    n_discs = browser.evaluate("overview.discs.length")
+    assert 2 < n_discs <= 12
+    assert browser.evaluate("[cy.nodes('.disc').length, cy.nodes('.dot').length, cy.edges().length]") == [
+        n_discs,
+        500,
+        900,
+    ]
+    # every dot is in its disc
+    assert browser.evaluate(
+        """overview.dots.every(([x, y, disc]) => {
+        const [x0, y0, radius] = overview.discs[disc]; return Math.hypot(x - x0, y - y0) < radius; })"""
+    )
+    browser.evaluate("find('details').querySelector('button').click()")  # the first disc, by the list next to the graph
+    members = browser.evaluate("overview.dots.filter(([, , disc]) => disc === 0).length")
+    assert browser.evaluate("[cy.nodes().length, cy.nodes('.dot').length]") == [members, 0]
+    browser.evaluate("find('fit').click()")
+    assert browser.evaluate("cy.nodes('.disc').length") == n_discs
+    browser.evaluate("find('theme').click()")
+    assert browser.evaluate("cy.edges().some((line) => line.style('curve-style') === 'unbundled-bezier')")
+    browser.type_text("#search", "17")
+    assert "The neighbourhood of 17" in browser.evaluate("find('shown').textContent")
+    browser.evaluate("arrange('preset')")
     assert browser.evaluate("[cy.nodes().length, cy.edges().length]") == [500, 900]
+
+
+def test_a_click_on_a_disc_opens_it(browser, pages):
+    browser.open(pages / "500.html")
+    browser.evaluate("find('graph-section').scrollIntoView({ behavior: 'instant' })")
+    x, y = browser.evaluate(
+        """(() => { const p = cy.$("#c1").renderedBoundingBox({ includeLabels: false });
+           const b = find("cy").getBoundingClientRect(); return [p.x1 + p.w / 2 + b.left, p.y1 + 3 + b.top]; })()"""
+    )
+    browser.click(x, y)
+    browser.wait_for("view === 'part'")
+    members = browser.evaluate("overview.dots.filter(([, , disc]) => disc === 1).length")
+    assert browser.evaluate("cy.nodes().length") == members
 
 
 def test_short_words_are_not_broken(browser, pages):

@@ -57,8 +57,8 @@ def test_sums_over_sets_of_rows(table, order):
 
 def test_sums_over_sets_of_more_rows_than_a_block():
     rng = np.random.default_rng(0)
-    n_rows = 2 * count_block_rows(40) + 7
-    rows = rng.normal(size=(n_rows, 40)) + 1e6
+    n_rows = 2 * count_block_rows(8) + 7
+    rows = rng.normal(size=(n_rows, 8)) + 1e6
     check_sets(rows, np.where(rng.random(n_rows) < 0.9, 0, rng.integers(0, 4, n_rows)), 4)
     check_sets(rng.integers(-9, 9, (50, 3)), rng.integers(0, 4, 50), 4)
 

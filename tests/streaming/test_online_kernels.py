@@ -42,6 +42,15 @@ def test_classifiers_are_their_twins(loss):
     assert hasattr(learner, "predict_proba") == (loss == "logistic")
 
 
+def test_two_classes_have_one_function():
+    X, y = draw_rows(40)
+    learner = OnlineKernelClassifier(variances=(0.5, 3.0))
+    predictions = learner.predict_partial_fit(X, y > 0.3, classes=[False, True])
+    twin = ExactTwin(learner.kernels_, step=4.0, loss="logistic", budget=None)
+    outputs = [twin.learn(x, 1.0 if label else -1.0) for x, label in zip(X, y > 0.3, strict=True)]
+    np.testing.assert_array_equal(predictions, np.array(outputs) > 0)
+
+
 def test_raker_with_many_frequencies_comes_near():
     X, y = draw_rows()
     exact = OnlineKernelRegressor(weight_step=2.0).predict_partial_fit(X, y)
@@ -59,8 +68,10 @@ def test_a_budget_above_the_rows_is_none(tmp_path):
     np.testing.assert_array_equal(whole.predict(X), other.predict(X))
     copy = StreamLearner.load(whole.save(tmp_path / "learner.npz"))
     assert copy._supports.shape == (70, 8)
+    room = len(whole._supports)
+    assert 70 <= room < 140
     assert list_state(copy.partial_fit(X, y)) == list_state(whole.partial_fit(X, y))
-    assert len(whole._supports) < 300
+    assert len(whole._supports) == 2 * room < 4 * 70
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,16 @@ def count_rows(partition: Any) -> int:
     return partition.n_rows
 
 
+def take_codes(partition: KeptPartition, at: int) -> np.ndarray:
+    """Return the codes of a column."""
+    return partition.table.codes[at]
+
+
+def drop_column(partition: KeptPartition, at: int) -> KeptPartition:
+    """Return a partition without a column."""
+    return KeptPartition(partition.table._split_column(at)[1], partition.weights)
+
+
 def pack_planes(partition: KeptPartition) -> int:
     """Make the bit planes of a partition, and return the bytes of its codes and planes."""
     return partition.table.codes.nbytes + partition.table.planes.nbytes

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_weights
 from pgmx.data.columns import MAX_BYTE_STATES
 from pgmx.data.distributed import reading
-from pgmx.data.distributed.partitions import add_digests, count_rows, digest_rows, pack_planes, repeat_partition
+from pgmx.data.distributed.partitions import (
+    add_digests,
+    count_rows,
+    digest_rows,
+    drop_column,
+    pack_planes,
+    repeat_partition,
+    take_codes,
+)
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.distributed.remote_table import RemoteTable
 from pgmx.data.frame import Frame
@@ -156,6 +164,15 @@ class DistributedTable(RemoteTable, DiscreteTable):
         _check_row_counts(row_counts)
         slices = [counts.astype(np.min_scalar_type(int(counts.max(initial=0)))) for counts in slices]
         return self._with_partitions(self._partitions.map_partitions(repeat_partition, slices, row_counts=row_counts))
+
+    def _split_column(self, at: int) -> tuple[np.ndarray, DistributedTable]:
+        """Return the codes of a column, which workers send, and the table without it."""
+        codes = self.reduce(take_codes, at, add=np.concatenate)
+        columns, states = (values[:at] + values[at + 1 :] for values in (self._columns, self._states))
+        row_counts = self._partitions.row_counts
+        rest = self._partitions.map_partitions(drop_column, [at] * len(row_counts), row_counts=row_counts)
+        missing_codes = np.delete(self._missing_codes, at)
+        return codes, DistributedTable._from_partitions(columns, states, missing_codes, rest, self._weights)
 
     @property
     def has_wide_counts(self) -> bool:

@@ -157,7 +157,7 @@ def plot_graph(
     )
     scene = Scene(
         names,
-        [label_lag(*name, _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
+        [label_lag(name[0], name[1], _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
         edges,
         read_ends(edges, indexed, other),
         [kinds[name] for name in names],

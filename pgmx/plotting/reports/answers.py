@@ -117,7 +117,7 @@ def _pack_mixed(model: Any) -> tuple[dict[str, Any] | None, list[str]]:
     if plan is None:
         return None, [note]
     tables = [family.table for family in network.families if isinstance(family, DiscreteFamily)]
-    payload = {
+    payload: dict[str, Any] = {
         "names": [to_text(name) for name in parts.names],
         "states": [None if states is None else [to_text(state) for state in states] for states in parts.states],
         "isDirected": True,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.atomic import replace_file
+from pgmx.plotting.graphs.communities import MOST_APART, Overview, compute_overview
 from pgmx.plotting.graphs.draw import plot_graph
 from pgmx.plotting.graphs.layered_layout import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.graphs.scene import measure_text
@@ -44,6 +45,7 @@ _HERE = Path(__file__).parent
 _SCRIPTS = (
     "vendor/cytoscape.min.js",
     "vendor/cytoscape-dagre.min.js",
+    "templates/communities.js",
     "templates/graph.js",
     "templates/junction_tree.js",
     "templates/gaussian_network.js",
@@ -119,8 +121,9 @@ def save_report(
     Notes
     -----
     The same arguments give the same bytes. The embedded libraries (Cytoscape.js and its layered layout) add 0.5 MB to
-    each file. Above 1,500 variables or 4,000 edges only the strongest ones are drawn, with a note; a search draws the
-    neighbourhood of any other variable. Tables of parameters have at most 48 rows.
+    each file. Above 100 variables the graph begins as communities, and a click on a disc opens it. Above 1,500
+    variables or 4,000 edges only the strongest ones are drawn, with a note; a search draws the neighbourhood of any
+    other variable. Tables of parameters have at most 48 rows.
 
     Discrete Bayesian and Markov networks answer exactly if their junction tree has at most 2 million cells, Gaussian
     networks with at most 250 variables by conditioning, and mixed networks within both limits; a note says why others
@@ -167,7 +170,7 @@ def render_page(facts: Facts) -> str:
 
     drawing, limits = draw_page(facts)
     answers, reasons = pack_answers(facts.model)
-    notes = [*facts.notes, *limits, *reasons]
+    notes = [*facts.notes, *limits]
     payload = {
         "names": [to_text(name) for name in facts.names],
         "widths": [round(measure_label(name)) for name in facts.names],
@@ -186,6 +189,7 @@ def render_page(facts: Facts) -> str:
     return environment.from_string(_read("templates/report.html.jinja")).render(
         facts=facts,
         notes=notes,
+        reasons=reasons,
         picture=Markup(_draw_small(facts.graph, len(facts.names), len(facts.edges), facts.reference)),
         listed=_list_static(facts),
         has_answers=answers is not None,
@@ -267,19 +271,40 @@ def make_environment(**options: Any) -> Any:
 
 
 def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
-    """Return nodes [v, x, y], indices of edges and their bends, and notes about nodes and edges left out."""
+    """Return nodes [v, x, y], indices of edges and their bends, communities, and notes about what is left out."""
     nodes, edges, notes = _choose_edges(facts)
     place = {v: k for k, v in enumerate(nodes)}
     widths = [measure_label(facts.names[v]) for v in nodes]
     chosen = [facts.edges[k] for k in edges]
-    centres, bends = _compute_positions(chosen, place, widths, of_series=any(edge.lags for edge in facts.edges))
+    pairs = _list_pairs(chosen)
+    of_series = any(edge.lags for edge in facts.edges)
+    centres, bends = _compute_positions(pairs, place, widths, of_series=of_series)
     routes = {}
     for k, edge in zip(edges, chosen, strict=True):
         route = bends.get((place[edge.u], place[edge.v]))
         if route is not None:
-            routes[k] = [[round(float(x), 1), round(-float(y), 1)] for x, y in route]
-    spots = [[v, round(float(x), 1), round(-float(y), 1)] for v, (x, y) in zip(nodes, centres.tolist(), strict=True)]
-    return {"nodes": spots, "edges": edges, "bends": routes}, notes
+            routes[k] = _round_points(route)
+    spots = [[v, x, y] for v, (x, y) in zip(nodes, _round_points(centres), strict=True)]
+    overview = None
+    if len(nodes) > MOST_APART:
+        labels = [shorten(to_text(facts.names[v]), _LONGEST_LABEL) for v in nodes]
+        overview = _pack_overview(compute_overview(labels, _list_strongest(pairs, place)))
+    return {"nodes": spots, "edges": edges, "bends": routes, "overview": overview}, notes
+
+
+def _round_points(points: np.ndarray) -> list[list[float]]:
+    """Return points for the browser, whose y points down."""
+    return [[round(float(x), 1), round(-float(y), 1)] for x, y in points]
+
+
+def _pack_overview(overview: Overview) -> dict[str, Any]:
+    """Return discs [x, y, radius, caption], dots [x, y, disc] in the order of the nodes, and the size of letters."""
+    middles = _round_points(np.array([disc.centre for disc in overview.discs]))
+    discs = [
+        [*middle, round(disc.radius, 1), disc.caption] for middle, disc in zip(middles, overview.discs, strict=True)
+    ]
+    dots = zip(_round_points(overview.centres), overview.labels.tolist(), strict=True)
+    return {"discs": discs, "dots": [[*dot, disc] for dot, disc in dots], "font": round(overview.font, 1)}
 
 
 def measure_label(name: Any) -> float:
@@ -287,13 +312,23 @@ def measure_label(name: Any) -> float:
     return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
 
 
-def _compute_positions(
-    edges: list[Edge], place: dict[int, int], widths: list[float], *, of_series: bool
-) -> tuple[np.ndarray, dict]:
-    """Return centres and bends: layers for graphs with arrows, a circle for a few series, else springs."""
+def _list_pairs(edges: list[Edge]) -> list[Edge]:
+    """Return the edges by which nodes are placed, one of each pair: opposite arcs are one line."""
     joined = [edge for edge in edges if edge.u != edge.v]
     joined = [edge for edge in joined if edge.is_in_either] or joined
-    pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
+    return list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())
+
+
+def _list_strongest(pairs: list[Edge], place: dict[int, int]) -> list[tuple[int, int]]:
+    """Return the strongest pairs of places, as many as can be read."""
+    strongest = sorted(pairs, key=lambda edge: -_measure_edge(edge))[: count_readable(len(place))]
+    return sorted((place[edge.u], place[edge.v]) for edge in strongest)
+
+
+def _compute_positions(
+    pairs: list[Edge], place: dict[int, int], widths: list[float], *, of_series: bool
+) -> tuple[np.ndarray, dict]:
+    """Return centres and bends: layers for graphs with arrows, a circle for a few series, else springs."""
     if of_series and len(widths) <= _MOST_ON_CIRCLE:
         return compute_circular_layout(widths), {}
     if not of_series and len(widths) <= MOST_IN_LAYERS and any(edge.is_arrow for edge in pairs):
@@ -303,8 +338,7 @@ def _compute_positions(
         width, height = np.ptp(centres, axis=0)
         if len(widths) < 60 or width <= _FLATTEST * height:
             return centres, bends
-    strongest = sorted(pairs, key=lambda edge: -_measure_edge(edge))[: count_readable(len(widths))]
-    lines = sorted((place[edge.u], place[edge.v]) for edge in strongest)
+    lines = _list_strongest(pairs, place)
     communities = find_communities(len(widths), lines) if len(widths) > MOST_IN_LAYERS else None
     return compute_spring_layout(widths, lines, communities), {}
 

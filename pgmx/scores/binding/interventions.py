@@ -184,7 +184,7 @@ def _leave_rows_out(scoring: GaussianScoring, interventions: Interventions) -> L
     total, scale = scoring.moments.n, np.sqrt(scoring.moments.cross.diagonal() / scoring.moments.n)
     rows = products = None
     if scoring.set_sums is None:
-        is_chosen = interventions.targets.any(axis=1)
+        is_chosen = np.asarray(interventions.targets.any(axis=1))
         is_left, offset = ~masks[:, is_chosen], 0.0
         rows, n_members, weight_of_set, sums, squares = _standardise_rows(scoring, interventions, is_chosen, scale)
     else:

@@ -17,14 +17,18 @@ if __name__ == "__main__":
 import argparse
 import fnmatch
 import inspect
-import os
+import re
 import sys
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from data_folder import DATA, STREAMS
+
+__all__ = ["DATA", "ROOT", "STREAMS", "Claim", "join", "judge", "need_data", "report"]
 ROOT = Path(__file__).parents[3]
-DATA = Path(os.environ.get("PGMX_BENCHMARK_DATA", ROOT.parent / "shared" / "data"))
 VERDICTS = (
     "confirmed",
     "better",
@@ -45,6 +49,21 @@ class Claim(NamedTuple):
     claim: str
     figure: str
     verdict: str
+
+
+def need_data(path, item, claim):
+    """Return the row of a table whose data are absent, in a list that is empty if they are at hand."""
+    return [] if path.exists() else [Claim(item, claim, "", "data not at hand")]
+
+
+def judge(holds, reason="", otherwise="not reproduced"):
+    """Return the verdict "confirmed" with a reason if the figures fulfil a condition, or else another one."""
+    return f"confirmed{reason}" if holds else otherwise
+
+
+def join(numbers, form=".2f"):
+    """Return numbers as one cell, without zeros before the point."""
+    return " / ".join(re.sub(r"^(-?)0\.", r"\1.", format(number, form)) for number in numbers)
 
 
 def is_verdict(text):

@@ -19,7 +19,7 @@ import markov_objective
 import markov_solvers
 import markov_worker
 import numpy as np
-from claims import DATA, ROOT, Claim, report
+from claims import DATA, ROOT, Claim, need_data, report
 from markov import LIMITED, REAL_LAM, TO_OPTIMUM
 
 from pgmx.datasets import reservoir_ranks
@@ -236,8 +236,9 @@ def check_heuristics(n=200):
 
 def check_real():
     """Figure 7: Jester and Yummly until no pair violates its condition."""
-    if not (DATA / "mrf").is_dir():
-        yield Claim("figure 7", "the same on Jester and Yummly", "", "data not at hand")
+    absent = need_data(DATA / "mrf", "figure 7", "the same on Jester and Yummly")
+    yield from absent
+    if absent:
         return
     solvers, cells, faster = markov_solvers.learners(), [], []
     for name in ("jester", "yummly"):

@@ -3,7 +3,8 @@
 Means over 3 or 5 draws of the labelled nodes, with ``--full`` over 20.
 
 Baselines: the training mean, neighbours, label propagation, kernels of the graph (diffusion, band-limited) and a
-Gaussian kernel of rows without random features, with and without centred values. Graphs: PGMX_STREAMS.
+Gaussian kernel of rows without random features, with and without centred values. Graphs: ``online`` in
+PGMX_BENCHMARK_DATA.
 """
 
 import sys
@@ -13,8 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import streaming_gradraker as gradraker
-from claims import Claim, report
-from graph_data import FOLDER
+from claims import STREAMS, Claim, need_data, report
 
 SHOWN = {
     "Gradraker": "Gradraker",
@@ -77,8 +77,9 @@ def check_synthetic(full):
 def check_temperatures(full):
     """Figure 6.3, on other stations."""
     item, claim = "figure 6.3", "temperatures of 89 Swiss stations: Gradraker beats graph kernels"
-    if not (FOLDER / "us_station_temperature.parquet").exists():
-        yield Claim(item, claim, "", "data not at hand")
+    absent = need_data(STREAMS / "us_station_temperature.parquet", item, claim)
+    yield from absent
+    if absent:
         return
     rows = measure(gradraker.compare_temperatures, 20 if full else 5)
     for n_labelled in (50, 200):
@@ -95,8 +96,9 @@ def check_temperatures(full):
 def check_classes(full):
     """Figures 6.4 and 6.5."""
     claim = "Gradraker beats graph kernels, and a Gaussian kernel without random features beats it"
-    if not (FOLDER / "cora_edges.parquet").exists():
-        yield Claim("figures 6.4, 6.5", claim, "", "data not at hand")
+    absent = need_data(STREAMS / "cora_edges.parquet", "figures 6.4, 6.5", claim)
+    yield from absent
+    if absent:
         return
     rows = measure(gradraker.compare_values, 20 if full else 3)
     for item, title, n_labelled in (

@@ -7,7 +7,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the benchmarks are imported from there
 
-from claims import DATA, Claim, report
+from claims import STREAMS, Claim, need_data, report
 from svarm import LEARNERS, measure_area, measure_density, measure_protocol
 from time_series import read_windows
 
@@ -77,16 +77,16 @@ def check_recordings():
     """Figures 5.6 to 5.8, table 5.1: t-tests over 10 segments before and after a change, on eyes that open."""
     item = "figures 5.6 to 5.8, table 5.1"
     claim = "by kernels there are fewer edges in seizures than before, by linear functions hardly"
-    path = DATA / "online"
-    if not (path / "eeg_eye_state.parquet").exists():
-        yield Claim(item, claim, "", "data not at hand")
+    absent = need_data(STREAMS / "eeg_eye_state.parquet", item, claim)
+    yield from absent
+    if absent:
         return
     learners = {
         "linear": LinearSVARM(lam_ratio=0.2),
         "Gaussian": KernelSVARM(lam_ratio=0.2, tol=1e-4),
         "linear and poly2": KernelSVARM(kernels=("linear", "poly2"), lam_ratio=0.2, tol=1e-4),
     }
-    name, rows, changes = next(iter(read_windows(path)))
+    name, rows, changes = next(iter(read_windows(STREAMS)))
     # a clipped channel may be constant in a segment
     pairs = [(rows[t - 500 : t], rows[t : t + 500]) for t in changes]
     pairs = [pair for pair in pairs if all(np.ptp(one, axis=0).all() for half in pair for one in np.split(half, 10))]

@@ -7,14 +7,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import sparse_systems
-from claims import Claim, report
+from claims import Claim, join, report
 
 SEEDS = ("scalable, 10 %", "scalable, 30 %", "scalable, 50 %")
-
-
-def join(values, digits=2):
-    """Return numbers as the pages write them."""
-    return " / ".join(f"{value:.{digits}f}".removeprefix("0") for value in values)
 
 
 def check_cost():
@@ -43,7 +38,7 @@ def check_hops():
 def check_times(full=False):
     rows = list(sparse_systems.ask_time((100, 200, 400, 800) if full else (100, 200, 400)))
     names = [name for name in rows[0] if name != "n"]
-    times = ", ".join(f"{name} {join([rows[0][name], rows[-1][name]], 1)}" for name in names)
+    times = ", ".join(f"{name} {join([rows[0][name], rows[-1][name]], '.1f')}" for name in names)
     is_first = min(names, key=rows[-1].get) == "scalable, 10 %"
     yield Claim(
         "figure 2.2",
@@ -114,7 +109,7 @@ def check_parents():
     yield Claim(
         "figure 2.6",
         "the best number of parents is 50",
-        f"errors at k = 2 / 5 / 10 / 25 / 50: {join(by_k.values(), 3)} (simulated counts)",
+        f"errors at k = 2 / 5 / 10 / 25 / 50: {join(by_k.values(), '.3f')} (simulated counts)",
         "confirmed" if best == 50 else f"not reproduced: no gain beyond k = {best}; the taxi counts are not at hand",
     )
 
@@ -126,8 +121,8 @@ def check_seeds():
     yield Claim(
         "figure 2.7",
         "dense learning over-fits; 10 % seeds come near inducing learning, 20 % reach it",
-        f"dense {join([dense], 3)}, inducing {join([inducing], 3)}, 5 / 10 / 20 / 30 / 50 % seeds {join(seeds, 3)} "
-        "(simulated counts)",
+        f"dense {join([dense], '.3f')}, inducing {join([inducing], '.3f')}, "
+        f"5 / 10 / 20 / 30 / 50 % seeds {join(seeds, '.3f')} (simulated counts)",
         "confirmed"
         if seeds[2] < 1.05 * inducing
         else "partly: dense over-fits and seeds help, but they do not reach inducing learning",

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import markov_data
 import numpy as np
-from claims import DATA, Claim, report
+from claims import DATA, Claim, need_data, report
 from edge_grafting import PSEUDO, SAMPLED, find_time, fit, is_sorted, list_ends
 from markov import LIMITED, REAL_LAM, TO_OPTIMUM
 
@@ -142,8 +142,9 @@ def check_real():
         claim = (
             f"{name}, {limit} edges: online grafting is faster, and its objective and held-out loss rise as alpha falls"
         )
-        if not (DATA / "mrf").is_dir():
-            yield Claim(item, claim, "", "data not at hand")
+        absent = need_data(DATA / "mrf", item, claim)
+        yield from absent
+        if absent:
             continue
         problem = markov_data.load(markov_data.make_real(SAMPLED, name, DATA / "mrf"))
         settings = {"loss": "pseudolikelihood", "l2": 1e-4, "tol": 1e-4, "lam": REAL_LAM[name], "max_edges": limit}

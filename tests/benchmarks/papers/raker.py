@@ -2,7 +2,7 @@
 
 The large Twitter table is not at hand.
 
-Streams: PGMX_STREAMS, by default ``shared/data/online``. Exact kernels are those of `streaming_kernels.py`. The second
+Streams: ``online`` in PGMX_BENCHMARK_DATA. Exact kernels are those of `streaming_kernels.py`. The second
 synthetic stream alone by default, both with ``--full``; AdaMKL is in `streaming_kernels.py` only.
 """
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 import streaming_kernels as exact
 import streaming_raker as raker
-from claims import Claim, report
+from claims import STREAMS, Claim, join, need_data, report
 
 from pgmx.streaming import (
     AdaRakerClassifier,
@@ -27,13 +27,7 @@ from pgmx.streaming import (
 )
 
 FACTORS = 10.0 ** np.arange(-3, 4)
-HAS_DATA = (raker.FOLDER / "stream_air_quality.parquet").exists()
-
-
-def need_data(item, claim):
-    """Yield the row of a table whose streams are absent."""
-    if not HAS_DATA:
-        yield Claim(item, claim, "", "data not at hand")
+AIR = STREAMS / "stream_air_quality.parquet"
 
 
 def tune(cls, X, y, **options):
@@ -46,10 +40,6 @@ def tune(cls, X, y, **options):
         except ValueError:  # twice the full step or more
             break
     return errors[1.0], min(errors.values())
-
-
-def join(numbers):
-    return " / ".join(f"{number:g}" for number in numbers)
 
 
 def check_synthetic(full):
@@ -79,8 +69,8 @@ def check_synthetic(full):
 
 def check_times():
     """Tables 3.2, 3.7 and 3.9: the growth with the rows and with the complexity, on Air."""
-    yield from need_data("tables 3.2, 3.7, 3.9", "OMKL grows with the rows, Raker does not")
-    if not HAS_DATA:
+    yield from need_data(AIR, "tables 3.2, 3.7, 3.9", "OMKL grows with the rows, Raker does not")
+    if not AIR.exists():
         return
     X, y = raker.read_stream("air_quality")
 
@@ -99,7 +89,7 @@ def check_times():
             ("OMKL-B", OnlineKernelRegressor, "budget"),
         )
     }
-    shares = "; ".join(f"{name} {join(np.round(1e6 * np.array(times) / n, 2))}" for name, times in costs.items())
+    shares = "; ".join(f"{name} {join(np.round(1e6 * np.array(times) / n, 2), 'g')}" for name, times in costs.items())
     yield Claim(
         "tables 3.2, 3.7, 3.9",
         "OMKL grows with the rows; Raker is the cheapest, AdaRaker 13 to 20 times Raker",
@@ -111,31 +101,31 @@ def check_times():
 
 def check_regression():
     """Tables 3.4 and 3.5."""
-    yield from need_data("tables 3.4, 3.5", "AdaRaker has the smallest error")
-    for title, name in raker.REGRESSION.items() if HAS_DATA else ():
+    yield from need_data(AIR, "tables 3.4, 3.5", "AdaRaker has the smallest error")
+    for title, name in raker.REGRESSION.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         rows = exact.compare(X, y, False, with_adaptive=False)
         fixed, best = tune(RakerRegressor, X, y)
         ada = rows["AdaRaker"]["mean of 3 seeds"]
         single = [min(rows[kernel][how] for kernel in exact.KERNELS) for how in ("1/sqrt(T)", "best")]
         parts = [
-            f"{label} {join(rows[key].get(how) for how in ('1/sqrt(T)', 'best'))}"
+            f"{label} {join([rows[key].get(how) for how in ('1/sqrt(T)', 'best')], 'g')}"
             for label, key in (("OMKL", "OMKL"), ("average", "AvgMKL"), ("OMKL-B", "OMKL-B 50"))
         ]
         least = min(rows["OMKL"]["best"], single[1], best)
         yield Claim(
             "tables 3.4, 3.5",
             f"{title}: AdaRaker has the smallest error",
-            f"AdaRaker {ada:g}; 1/√T / best step: Raker {join((fixed, best))}, {', '.join(parts)}, the best single "
-            f"kernel {join(single)}",
+            f"AdaRaker {ada:g}; 1/√T / best step: Raker {join((fixed, best), 'g')}, {', '.join(parts)}, "
+            f"the best single kernel {join(single, 'g')}",
             "confirmed" if ada <= least else f"partly: at its best step {least:g} is reached",
         )
 
 
 def check_steps():
     """Table 3.6."""
-    yield from need_data("table 3.6", "Raker and OMKL-B depend on the step, AdaRaker needs none")
-    for title, name in raker.REGRESSION.items() if HAS_DATA else ():
+    yield from need_data(AIR, "table 3.6", "Raker and OMKL-B depend on the step, AdaRaker needs none")
+    for title, name in raker.REGRESSION.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         schedules = [
             raker.measure_error(lambda c=c, **more: RakerRegressor(step=lambda t: c * t**-0.5, **more), X, y)
@@ -147,8 +137,8 @@ def check_steps():
         yield Claim(
             "table 3.6",
             f"{title}: Raker and OMKL-B depend on the step; 1/√T is better than 1/√t; AdaRaker needs none",
-            f"Raker at 1/√T, .5/√t, .1/√t, best: {join((fixed, *schedules, best))}; OMKL-B at 1/√T, best: "
-            f"{join(budget)}; AdaRaker {ada:g}",
+            f"Raker at 1/√T, .5/√t, .1/√t, best: {join((fixed, *schedules, best), 'g')}; OMKL-B at 1/√T, best: "
+            f"{join(budget, 'g')}; AdaRaker {ada:g}",
             "confirmed" if fixed < min(schedules) and ada <= best else "partly: .5/√t is better than 1/√T",
         )
 
@@ -168,8 +158,8 @@ def tune_kernels(cls, X, y, **options):
 
 def check_sizes():
     """Table 3.8."""
-    yield from need_data("table 3.8", "errors fall with D and B")
-    for title, name in raker.REGRESSION.items() if HAS_DATA else ():
+    yield from need_data(AIR, "table 3.8", "errors fall with D and B")
+    for title, name in raker.REGRESSION.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         ada, plain = (
             [raker.measure_error(lambda cls=cls, d=d, **m: cls(n_components=d, **m), X, y) for d in (10, 50, 100)]
@@ -184,16 +174,16 @@ def check_sizes():
         yield Claim(
             "table 3.8",
             f"{title}: errors fall with D and B = 10 / 50 / 100",
-            f"AdaRaker {join(ada)}, Raker {join(plain)}, OMKL-B at 1/√T {join(budgets)}",
+            f"AdaRaker {join(ada, 'g')}, Raker {join(plain, 'g')}, OMKL-B at 1/√T {join(budgets, 'g')}",
             "confirmed up to D = 50" if grows else "not reproduced: D does not matter",
         )
 
 
 def check_labels():
     """Tables 3.10 and 3.11, with the last label as a baseline that the source lacks."""
-    yield from need_data("tables 3.10, 3.11", "AdaRaker has the fewest wrong labels")
+    yield from need_data(AIR, "tables 3.10, 3.11", "AdaRaker has the fewest wrong labels")
     stated = {"Movement": 1.10, "Device": 0.36, "Activity": 0.34}
-    for title, name in raker.LABELS.items() if HAS_DATA else ():
+    for title, name in raker.LABELS.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         rows = exact.compare(X, y, True, with_adaptive=False)
         fixed, best = tune(RakerClassifier, X, y)
@@ -201,7 +191,7 @@ def check_labels():
         hinge = raker.measure_error(lambda **more: AdaRakerClassifier(loss="hinge", **more), X, y)
         single = [min(rows[kernel][how] for kernel in exact.KERNELS) for how in ("1/sqrt(T)", "best")]
         parts = [
-            f"{label} {join(rows[key].get(how) for how in ('1/sqrt(T)', 'best'))}"
+            f"{label} {join([rows[key].get(how) for how in ('1/sqrt(T)', 'best')], 'g')}"
             for label, key in (("OMKL", "OMKL"), ("average", "AvgMKL"), ("OMKL-B", "OMKL-B 50"))
         ]
         forgetron = exact.measure_forgetron(X, y, 50)[0]
@@ -210,17 +200,17 @@ def check_labels():
         yield Claim(
             "tables 3.10, 3.11",
             f"{title}: AdaRaker has the fewest wrong labels, {stated[title]:.2f} %",
-            f"AdaRaker {logistic:g} (hinge {hinge:g}) %; 1/√T / best step: Raker {join((fixed, best))}, "
-            f"{', '.join(parts)}, the best single kernel {join(single)}; M-Forgetron {forgetron:g}; the last label "
-            f"{last:.3g}",
+            f"AdaRaker {logistic:g} (hinge {hinge:g}) %; 1/√T / best step: Raker {join((fixed, best), 'g')}, "
+            f"{', '.join(parts)}, the best single kernel {join(single, 'g')}; M-Forgetron {forgetron:g}; "
+            f"the last label {last:.3g}",
             "confirmed" if reached else f"not reproduced: the last label alone has {last:.3g} %",
         )
 
 
 def check_label_steps():
     """Table 3.12."""
-    yield from need_data("table 3.12", "Raker and OMKL depend on the step, AdaRaker needs none")
-    for title, name in raker.LABELS.items() if HAS_DATA else ():
+    yield from need_data(AIR, "table 3.12", "Raker and OMKL depend on the step, AdaRaker needs none")
+    for title, name in raker.LABELS.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         schedules = [
             raker.measure_error(lambda c=c, **more: RakerClassifier(step=lambda t: min(c * t**-0.5, 7.9), **more), X, y)
@@ -231,15 +221,15 @@ def check_label_steps():
         yield Claim(
             "table 3.12",
             f"{title}: Raker depends on the step, AdaRaker needs none",
-            f"Raker at 1/√T, 1/√t, 10/√t, best: {join((fixed, *schedules, best))} %; AdaRaker {ada:g} %",
+            f"Raker at 1/√T, 1/√t, 10/√t, best: {join((fixed, *schedules, best), 'g')} %; AdaRaker {ada:g} %",
             "confirmed" if ada <= 1.1 * best else f"partly: the best step of Raker has {best:g} %",
         )
 
 
 def check_label_sizes():
     """Table 3.13."""
-    yield from need_data("table 3.13", "errors fall with D, M-Forgetron hardly depends on B")
-    for title, name in raker.LABELS.items() if HAS_DATA else ():
+    yield from need_data(AIR, "table 3.13", "errors fall with D, M-Forgetron hardly depends on B")
+    for title, name in raker.LABELS.items() if AIR.exists() else ():
         X, y = raker.read_stream(name)
         ada, plain = (
             [raker.measure_error(lambda cls=cls, d=d, **m: cls(n_components=d, **m), X, y) for d in (10, 50, 100)]
@@ -258,7 +248,8 @@ def check_label_sizes():
         yield Claim(
             "table 3.13",
             f"{title}: errors fall with D = 10 / 50 / 100; M-Forgetron hardly depends on B",
-            f"AdaRaker {join(ada)}, Raker {join(plain)}, M-Forgetron {join(forgetrons)}, OMKL-B {join(budgets)} %",
+            f"AdaRaker {join(ada, 'g')}, Raker {join(plain, 'g')}, M-Forgetron {join(forgetrons, 'g')}, "
+            f"OMKL-B {join(budgets, 'g')} %",
             verdict,
         )
 

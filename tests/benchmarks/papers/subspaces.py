@@ -1,6 +1,6 @@
 """Categorical subspaces (Shen 2019, chapter 2): tables 2.1 to 2.4, figures 2.2 to 2.7; ``--full``: 20 seeds.
 
-Data: PGMX_STREAMS, by default ``shared/data/online``. The batch majorisation of the source was not repeated.
+Data: ``online`` in PGMX_BENCHMARK_DATA. The batch majorisation of the source was not repeated.
 """
 
 import sys
@@ -11,21 +11,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 import pandas as pd
 import streaming_subspace as subspace
-from claims import Claim, report
+from claims import STREAMS, Claim, join, need_data, report
 from scipy.sparse import csr_matrix
 
 from pgmx.streaming import CategoricalSubspace
 
 SHARES = (0.1, 0.3, 0.5, 0.7)
-
-
-def need_data(item, claim, name):
-    """Return whether a table is at hand, and the row without it."""
-    return (subspace.FOLDER / name).exists(), Claim(item, claim, "", "data not at hand")
-
-
-def join(numbers, digits=3):
-    return " / ".join(f"{number:.{digits}f}" for number in numbers)
 
 
 def draw_codes(seed, p, n_rows=5000):
@@ -58,8 +49,8 @@ def check_gradients():
     yield Claim(
         "figure 2.2",
         "the norm of the gradient falls and is stationary after about 1,200 rows",
-        f"norm of the mean gradient of 200 rows after 400 / 1,400 / 5,000 rows: {join(norms[0], 2)} (30 % observed), "
-        f"{join(norms[1], 2)} (70 %)",
+        f"norm of the mean gradient of 200 rows after 400 / 1,400 / 5,000 rows: {join(norms[0])} (30 % observed), "
+        f"{join(norms[1])} (70 %)",
         f"partly: by 1,400 rows it is at {max(ratios):.0%}, and it falls further",
     )
 
@@ -85,7 +76,7 @@ def check_sketches():
     yield Claim(
         "figure 2.3",
         "sketches of two classes overlap after 30 rows and are apart after 3,000",
-        f"shares on the wrong side after 30 / 300 / 3,000 rows: {join(np.mean(shares, axis=0))}",
+        f"shares on the wrong side after 30 / 300 / 3,000 rows: {join(np.mean(shares, axis=0), '.3f')}",
         "not reproduced: they are apart after 30 rows already" if np.mean(shares, axis=0)[0] < 0.01 else "confirmed",
     )
 
@@ -105,16 +96,16 @@ def check_classes(full):
     yield Claim(
         "table 2.1",
         "wrong classes 42.2 / 17.2 / 4.8 / 2.2 % at .1 / .3 / .5 / .7 observed",
-        f"{join(ours, 2)} %; the codes themselves {join(raw, 2)} %",
+        f"{join(ours)} %; the codes themselves {join(raw)} %",
         "better, but the table does not distinguish methods: the codes themselves have the same errors",
     )
 
 
 def check_ratings(full):
     """Table 2.2."""
-    found, absent = need_data("table 2.2", "ratings of MovieLens", "movielens_small_2016.parquet")
-    if not found:
-        yield absent
+    absent = need_data(STREAMS / "movielens_small_2016.parquet", "table 2.2", "ratings of MovieLens")
+    yield from absent
+    if absent:
         return
     rows = [
         subspace.average([subspace.compare_ratings(p, seed) for seed in range(5 if full else 1)])
@@ -123,8 +114,8 @@ def check_ratings(full):
     yield Claim(
         "table 2.2",
         "mean absolute errors of ratings .757 / .753 / .744 at .7 / .8 / .9 observed, 6 passes",
-        f"{join(row['defaults'] for row in rows)}; offsets of films and users alone "
-        f"{join(row['offsets, rounded'] for row in rows)}",
+        f"{join([row['defaults'] for row in rows], '.3f')}; offsets of films and users alone "
+        f"{join([row['offsets, rounded'] for row in rows], '.3f')}",
         "better, but most is due to the offsets, which the source lacks",
     )
 
@@ -132,9 +123,9 @@ def check_ratings(full):
 def check_passes():
     """Figure 2.6: errors on 30 % of the ratings after each of 40 passes over the others."""
     claim = "errors fall over 40 passes and then settle, with constant and with diminishing steps"
-    found, absent = need_data("figure 2.6", claim, "movielens_small_2016.parquet")
-    if not found:
-        yield absent
+    absent = need_data(STREAMS / "movielens_small_2016.parquet", "figure 2.6", claim)
+    yield from absent
+    if absent:
         return
     learn, (films, users, truth), shape = subspace.split_ratings(0.7, 0)
     table = csr_matrix((learn[2], (learn[0], learn[1])), shape=shape)
@@ -154,7 +145,8 @@ def check_passes():
     yield Claim(
         "figure 2.6",
         claim,
-        "after 1 / 3 / 6 / 12 / 20 / 40 passes: " + "; ".join(f"{name} {join(path)}" for name, path in paths.items()),
+        "after 1 / 3 / 6 / 12 / 20 / 40 passes: "
+        + "; ".join(f"{name} {join(path, '.3f')}" for name, path in paths.items()),
         "confirmed" if all(falls) else "partly: " + describe_paths(paths, shown),
     )
 
@@ -174,8 +166,8 @@ def check_tobit(full):
     yield Claim(
         "figure 2.4",
         "the tobit model beats principal components in errors and classes",
-        f"mean absolute errors at .2 / .4 / .6 / .8 observed: tobit {join(ours)}, 20 components {join(twenty)}, one "
-        f"{join(one)}; no wrong class by any",
+        f"mean absolute errors at .2 / .4 / .6 / .8 observed: tobit {join(ours, '.3f')}, 20 components "
+        f"{join(twenty, '.3f')}, one {join(one, '.3f')}; no wrong class by any",
         "confirmed for errors" if np.max(np.subtract(ours, one)) < 0 else "partly: one component is as good",
     )
 
@@ -183,11 +175,11 @@ def check_tobit(full):
 def check_dimensions(full):
     """Figure 2.5, without times: Chess with 90 % of the cells missing."""
     claim = "wrong classes fall with d and are about 5 % fewer than by majorisation; logit and probit are alike"
-    found, absent = need_data("figure 2.5", claim, "kr_vs_kp.parquet")
-    if not found:
-        yield absent
+    absent = need_data(STREAMS / "kr_vs_kp.parquet", "figure 2.5", claim)
+    yield from absent
+    if absent:
         return
-    table = pd.read_parquet(subspace.FOLDER / "kr_vs_kp.parquet")
+    table = pd.read_parquet(STREAMS / "kr_vs_kp.parquet")
     classes = pd.factorize(table.iloc[:, -1], sort=True)[0] == 0
     columns = [name for name in table.columns[:-1] if table[name].nunique() == 2]
     X = np.column_stack([pd.factorize(table[name], sort=True)[0] for name in columns]).astype(float)
@@ -207,8 +199,8 @@ def check_dimensions(full):
     yield Claim(
         "figure 2.5",
         claim,
-        f"wrong classes at d = 5 / 10 / 20 / 30, one pass: probit {join(errors['probit'], 1)} %, logit "
-        f"{join(errors['logit'], 1)} %; codes themselves {np.mean(codes):.1f} %",
+        f"wrong classes at d = 5 / 10 / 20 / 30, one pass: probit {join(errors['probit'], '.1f')} %, logit "
+        f"{join(errors['logit'], '.1f')} %; codes themselves {np.mean(codes):.1f} %",
         "partly: the models are alike; majorisation was not repeated",
     )
 
@@ -221,13 +213,13 @@ def check_thresholds(full):
     yield Claim(
         "table 2.3",
         "learned thresholds lower errors of missing values by 17 %",
-        f"at .6 / .7 / .8 / .9 observed: fixed {join(fixed)}, learned {join(learned)}",
+        f"at .6 / .7 / .8 / .9 observed: fixed {join(fixed, '.3f')}, learned {join(learned, '.3f')}",
         f"partly: by {100 * (1 - np.max(np.divide(learned, fixed))):.0f} to "
         f"{100 * (1 - np.min(np.divide(learned, fixed))):.0f} %",
     )
-    found, absent = need_data("table 2.4", "learned thresholds help on Chess", "kr_vs_kp.parquet")
-    if not found:
-        yield absent
+    absent = need_data(STREAMS / "kr_vs_kp.parquet", "table 2.4", "learned thresholds help on Chess")
+    yield from absent
+    if absent:
         return
     figures = subspace.compare_chess(seeds)
     small, large = (list(figures[key].values()) for key in ("d=5, 1 passes", "d=15, 6 passes"))

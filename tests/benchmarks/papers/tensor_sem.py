@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import pandas as pd
-from claims import DATA, Claim, report
+from claims import STREAMS, Claim, join, report
 from structural_equations import MODES, draw_paths, fit_timed, rate
 
 from pgmx.datasets import kronecker_coefficients, switching_series
@@ -38,11 +38,6 @@ def measure(mode, method, n_windows, window, noise, n_seeds=3):
         learner, _ = fit_timed(drawn, window, mode, seed, method=method, **options)
         rates.append(rate(learner.coef_, truth))
     return float(np.mean(rates))
-
-
-def join(values, digits=2):
-    """Return numbers as one cell."""
-    return " / ".join(f"{value:.{digits}f}" for value in values)
 
 
 def check_heat_maps():
@@ -144,7 +139,7 @@ def check_tracking():
 
 def read_closes():
     """Return the closes of the groups on the days of the source, or None."""
-    path = DATA / "online" / "stock_closes.parquet"
+    path = STREAMS / "stock_closes.parquet"
     if not path.is_file():
         return None
     frame = pd.read_parquet(path)

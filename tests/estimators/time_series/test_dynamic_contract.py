@@ -104,10 +104,23 @@ def test_block_bootstrap_counts_the_edges_of_resamples(n_jobs):
         for (source, lag), (target, _) in make_learner(static_columns=["s"]).fit(panel, None, weights).graph_.edges:
             shares[lag, "abcs".index(target), "abcs".index(source)] += 0.2
     np.testing.assert_allclose(bootstrap.edge_probability_, shares, atol=1e-12)
+    assert list(bootstrap.graph_.nodes) == bootstrap.estimator_.nodes_
     for u, v, confidence in bootstrap.consensus_graph(0.5).edges(data="confidence"):
         assert confidence == pytest.approx(shares[u[1], "abcs".index(v[0]), "abcs".index(u[0])])
     with pytest.raises(ValueError, match="sample_weight"):
         BlockBootstrap(learner).fit(panel, sample_weight=np.ones(len(panel)))
+
+
+def test_pairs_of_a_row_are_undirected_in_a_consensus_graph():
+    x = np.random.default_rng(0).integers(0, 2, 60)
+    frame = pd.DataFrame({"x": x, "y": np.where(np.arange(60) % 9 > 0, x, 1 - x)})
+    pair = [(("x", 0), ("y", 0)), (("y", 0), ("x", 0))]
+    search = DynamicBayesianNetworkSearch(instantaneous=True, candidate_edges=pair)
+    graph = BlockBootstrap(search, n_resamples=3).fit(frame).consensus_graph()
+    assert dict(graph.edges[("x", 0), ("y", 0)], strength=0) == {"undirected": True, "confidence": 1.0, "strength": 0}
+    search.set_params(required_edges=pair[1:])
+    directed = BlockBootstrap(search, n_resamples=3).fit(frame).consensus_graph()
+    assert list(directed.edges) == pair[1:] and "undirected" not in directed.edges[pair[1]]
 
 
 def test_cost_is_that_of_all_columns_at_all_lags():

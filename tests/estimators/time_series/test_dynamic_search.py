@@ -237,6 +237,9 @@ def test_strength_is_what_the_score_loses_without_the_edge():
         rest = [parent for parent in parents if parent != u]
         loss = discrete_bic(lagged, v, parents, cards) - discrete_bic(lagged, v, rest, cards)
         assert strength == pytest.approx(loss, rel=1e-9)
+    required = [(("c", 1), ("a", 0))]
+    learner = DynamicBayesianNetworkSearch(groups="id", return_type="dag", required_edges=required).fit(panel)
+    assert learner.graph_.edges[required[0]]["strength"] == 0.0  # the score gains without it
 
 
 def test_first_rows_are_modelled_if_there_are_thirty_series():

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.datasets import switching_series
 from pgmx.estimators import IdentifiabilityWarning, SelectedGraph, SparseTensorSEM, TensorSEM
+from pgmx.estimators.time_series.equations import sparse_problem
 
 MODES = ["known", "partial", "blind"]
 
@@ -50,6 +51,17 @@ def test_a_refit_is_the_maximum_of_the_likelihood_with_these_edges():
     forbidden = [((f"x{j}", 0), (f"x{i}", 0)) for i, j in missing]
     dense = TensorSEM(exogenous="blind", window=300, forbidden_edges=forbidden).fit(drawn.series)
     np.testing.assert_allclose(learner.coef_, dense.coef_, atol=1e-5)
+
+
+def test_an_optimum_starts_at_the_better_of_two_matrices(monkeypatch):
+    _, drawn = make_series()
+    learner = SparseTensorSEM(exogenous="blind", window=300)
+    data, make = learner._prepare(learner._open(drawn.series), None)
+    problem = make(data)
+    monkeypatch.setattr(sparse_problem, "minimise_sparse", lambda loss, penalties, start, **options: start)
+    # the maximum of the likelihood has the smallest loss, but a large penalty
+    assert not problem.solve(problem.lam_max, problem.dense).any()
+    np.testing.assert_array_equal(problem.solve(1e-9 * problem.lam_max, problem.dense), problem.dense)
 
 
 def test_known_edges_and_units():

@@ -214,9 +214,10 @@ def test_edges_are_t_tests_of_coefficients():
     expected = np.minimum(2.0 * np.fmin(present, present.T), 1.0)
     np.testing.assert_allclose(tests.p_values[0], expected, rtol=1e-6)
     flat = np.append(tests.p_values[0][np.triu_indices(N, 1)], tests.p_values[1][~np.isnan(tests.p_values[1])])
-    found = stats.false_discovery_control(flat) <= 0.2
-    edges = tests.edges(fdr=0.2)
-    assert edges[0][np.triu_indices(N, 1)].sum() + edges[1].sum() == found.sum()
+    for rate in (0.01, 0.05, 0.2, 0.5, 0.7):
+        edges = tests.edges(fdr=rate)
+        found = stats.false_discovery_control(flat) <= rate
+        assert edges[0][np.triu_indices(N, 1)].sum() + edges[1].sum() == found.sum()
     np.testing.assert_array_equal(edges[0], edges[0].T)
     assert set(tests.graph(level=0.05).lagged_edges) == {
         (("abc"[source], 1), ("abc"[target], 0)) for target, source in np.argwhere(tests.p_values[1] <= 0.05)

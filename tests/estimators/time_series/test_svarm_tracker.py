@@ -100,6 +100,13 @@ def test_any_chunks_and_copies_give_the_same_bits(kernels):
     assert parts.n_seen_ == 360
 
 
+def test_forecast_errors_are_weighted_as_their_rows():
+    tracker = SVARMTracker(forgetting=0.98).partial_fit(simulate(257))
+    weights = 0.98 ** np.arange(224)  # of 8 blocks of 32 predicted rows the first gives no forecasts
+    state = tracker._tracker
+    assert (state.error_weight, state.error_squares) == pytest.approx((weights.sum(), (weights**2).sum()))
+
+
 def test_a_change_is_found_and_forgotten():
     rng = np.random.default_rng(0)
     coefs = [draw_coefficients(rng) for _ in range(2)]

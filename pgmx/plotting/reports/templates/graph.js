@@ -1,6 +1,7 @@
 "use strict";
 // The graph and the panel next to it. Names are set as text, never as markup.
 const report = JSON.parse(document.getElementById("payload").textContent);
+const overview = report.drawing.overview; // discs [x, y, radius, caption] and dots [x, y, disc]; null for small graphs
 const find = (id) => document.getElementById(id);
 const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN, SIGN, P, VERDICT, OTHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const MOST_NEIGHBOURS = 150;
@@ -46,18 +47,20 @@ function makeEdge(k) {
   return { group: "edges", data, classes: classes.filter(Boolean).join(" ") };
 }
 
+function bendEdge(line, route, style, name) {
+  const s = line.source().position(), t = line.target().position();
+  const dx = t.x - s.x, dy = t.y - s.y, length = Math.hypot(dx, dy) || 1;
+  const weights = route.map(([x, y]) => ((x - s.x) * dx + (y - s.y) * dy) / length ** 2);
+  const distances = route.map(([x, y]) => ((y - s.y) * dx - (x - s.x) * dy) / length);
+  line.style({ "curve-style": style, "edge-distances": "node-position", [`${name}-weights`]: weights, [`${name}-distances`]: distances });
+}
+
 function bendEdges() {
   for (const [k, route] of Object.entries(report.drawing.bends)) {
     const line = cy.getElementById("e" + k);
     if (line.empty()) continue;
-    const s = line.source().position(), t = line.target().position();
-    const dx = t.x - s.x, dy = t.y - s.y, length = Math.hypot(dx, dy) || 1;
-    const weights = route.map(([x, y]) => ((x - s.x) * dx + (y - s.y) * dy) / length ** 2);
-    const distances = route.map(([x, y]) => ((y - s.y) * dx - (x - s.x) * dy) / length);
-    line.style({
-      "curve-style": "round-segments", "edge-distances": "node-position", "segment-radii": 24,
-      "segment-weights": weights, "segment-distances": distances,
-    });
+    bendEdge(line, route, "round-segments", "segment");
+    line.style("segment-radii", 24);
   }
 }
 
@@ -93,6 +96,13 @@ function makeStyle() {
     { selector: "edge.extra", style: { "line-style": "dashed", "line-dash-pattern": [9, 3, 2, 3] } },
     { selector: "edge.missing", style: { "line-style": "dashed", "line-dash-pattern": [4, 4] } },
     { selector: "edge.weak", style: { "line-style": "dotted", opacity: 0.6 } },
+    { selector: "edge.thin", style: { "z-index-compare": "manual", "z-index": 1, width: 0.8, "arrow-scale": 0.4, opacity: 0.5, label: "" } },
+    { selector: ".disc", style: {
+      shape: "ellipse", height: "data(w)", "background-color": colour("--panel"), "border-color": colour("--line"), "z-index-compare": "manual", "z-index": 0,
+      "font-size": overview ? overview.font : 11, "text-valign": "bottom", "text-margin-y": 4, "text-wrap": "wrap", "text-max-width": 400, "line-height": 1.2,
+      "text-background-color": colour("--page"), "text-background-opacity": 0.75 } },
+    { selector: ".dot", style: { "z-index-compare": "manual", "z-index": 2, shape: "ellipse", width: 6.4, height: 6.4, label: "", "border-width": 0.6, "background-color": colour("--rim") } },
+    { selector: ".dot.number", style: { "background-color": colour("--number-rim") } },
     { selector: ".faint", style: { opacity: 0.13 } },
     { selector: ".hidden", style: { display: "none" } },
     { selector: ".picked", style: {
@@ -107,19 +117,32 @@ const cy = cytoscape({
   container: find("cy"), style: makeStyle(), layout: { name: "preset" }, minZoom: 0.01, maxZoom: 6,
   textureOnViewport: large, hideEdgesOnViewport: large, pixelRatio: large ? 1 : "auto", boxSelectionEnabled: false,
 });
-let picked = null, level = 0, isWhole = false;
+let picked = null, level = 0, view = ""; // "whole", "communities", or "part" of the graph
 
-function drawWhole() {
-  isWhole = true;
+function draw(what, nodes, edges) {
+  view = what;
   cy.batch(() => {
     cy.elements().remove();
-    cy.add(start.nodes.map(([v, x, y]) => makeNode(v, x, y)));
-    cy.add(start.edges.map(makeEdge));
-    bendEdges();
+    cy.add(nodes);
+    cy.add([...edges].map(makeEdge));
   });
+  if (what === "communities") cy.edges().addClass("thin");
+}
+
+function drawWhole() {
+  draw("whole", start.nodes.map(([v, x, y]) => makeNode(v, x, y)), start.edges);
+  cy.batch(bendEdges);
   find("layout").value = "preset";
   applyLevel();
   fitView();
+}
+
+function drawFirst() { if (overview) drawCommunities(); else drawWhole(); }
+
+/** Bends are lost when the style or the layout changes. */
+function bendAgain() {
+  if (view === "communities") bundleEdges();
+  else if (view === "whole" && find("layout").value === "preset") bendEdges();
 }
 
 function fitView() {
@@ -137,25 +160,27 @@ function drawNeighbourhood(v) {
   const near = listNeighbours(v);
   const members = new Set([v]);
   for (const k of near) if (members.size <= MOST_NEIGHBOURS) members.add(report.edges[k][U]).add(report.edges[k][V]);
+  drawPart(members);
+  const cut = near.length > MOST_NEIGHBOURS ? ` (the ${MOST_NEIGHBOURS} strongest)` : "";
+  find("shown").textContent = `The neighbourhood of ${report.names[v]}${cut}; "${find("fit").textContent}" draws the rest.`;
+  pick(cy.getElementById("n" + v));
+}
+
+/** Draw some variables and the edges between them. */
+function drawPart(members) {
   const lines = new Set();
   for (const u of members) for (const k of edgesOf[u])
     if (members.has(report.edges[k][U]) && members.has(report.edges[k][V])) lines.add(k);
-  isWhole = false;
-  cy.batch(() => {
-    cy.elements().remove();
-    cy.add([...members].map((u) => makeNode(u)));
-    cy.add([...lines].map(makeEdge));
-  });
+  draw("part", [...members].map((u) => makeNode(u)), lines);
   applyLevel();
   arrange(report.edges.some((edge) => edge[ARROW]) ? "dagre" : "cose");
-  find("layout").value = "preset";
-  const cut = near.length > MOST_NEIGHBOURS ? ` (the ${MOST_NEIGHBOURS} strongest)` : "";
-  find("shown").textContent = `The neighbourhood of ${report.names[v]}${cut}; "Whole graph" draws the rest.`;
-  pick(cy.getElementById("n" + v));
+  find("layout").value = "";
 }
 
 function arrange(name) {
   if (name === "preset") { drawWhole(); return; }
+  if (name === "communities") { drawCommunities(); return; }
+  if (view === "communities") drawWhole();
   cy.edges().removeStyle();
   const options = {
     dagre: { rankSep: 46, nodeSep: 16, edgeSep: 8, nodeDimensionsIncludeLabels: false },
@@ -198,12 +223,12 @@ function applyLevel() {
     line.toggleClass("hidden", !visible);
     shown += visible && !line.hasClass("missing");
   }));
-  if (!isWhole) return;
+  if (view === "part") return;
   const isOurs = (edge) => edge[VERDICT] !== "missing", ours = report.edges.filter(isOurs).length;
   const total = ours.toLocaleString("en"), nodes = start.nodes.length.toLocaleString("en");
   const part = start.nodes.length < report.names.length ? ` of ${report.names.length.toLocaleString("en")}` : "";
   const hint = used && shown < start.edges.filter((k) => isOurs(report.edges[k])).length ? "; the slider shows weaker edges" : "";
-  find("shown").textContent = `${nodes}${part} variables, ${shown.toLocaleString("en")} of ${total} edges${hint}.`;
+  find("shown").textContent = `${nodes}${part} variables, ${shown.toLocaleString("en")} of ${total} edges${view === "communities" ? ` in ${overview.discs.length} communities` : ""}${hint}.`;
 }
 
 // ---- details ----
@@ -212,10 +237,14 @@ function pick(element) {
   cy.elements().removeClass("picked faint");
   picked = element && element.nonempty() ? element : null;
   find("near").disabled = !(picked && picked.isNode());
-  if (!picked) { find("details").replaceChildren(make("p", "Click a variable or an edge for details.", "hint")); return; }
+  if (!picked) {
+    const hint = make("p", "Click a variable or an edge for details.", "hint");
+    find("details").replaceChildren(...(view === "communities" ? listCommunities() : [hint]));
+    return;
+  }
   const lines = picked.isNode() ? picked.connectedEdges().not(".hidden") : picked;
   const near = picked.union(lines).union(lines.connectedNodes());
-  cy.elements().not(near).addClass("faint");
+  cy.elements().not(near).not(".disc").addClass("faint");
   picked.addClass("picked");
   if (picked.isNode()) showVariable(picked.data("v")); else showEdge(picked.data("k"));
 }
@@ -259,16 +288,17 @@ function describeEdge(edge) {
   if (edge[DIRECTION] !== null) parts.push(`${(100 * edge[DIRECTION]).toFixed(0)} % of these in this direction`);
   if (edge[LAGS]) parts.push(`lag ${edge[LAGS]}`);
   if (edge[P] !== null) parts.push(`p-value ${edge[P]}`);
-  if (edge[VERDICT]) parts.push(edge[OTHER] ? `${edge[OTHER]} in the reference` : meaningOf.get(edge[VERDICT]));
+  if (edge[VERDICT] && edge[VERDICT] !== "missing") parts.push(edge[OTHER] ? `${edge[OTHER]} in the reference` : meaningOf.get(edge[VERDICT]));
   return parts.join(", ");
 }
 
 function showVariable(v) {
-  const groups = { Parents: [], Children: [], Neighbours: [], "Its own past": [] };
+  const groups = { Parents: [], Children: [], Neighbours: [], "Its own past": [], "Only in the reference": [] };
   for (const k of listNeighbours(v)) {
     const edge = report.edges[k];
-    const key = edge[U] === edge[V] ? "Its own past" : (edge[SIGN] && edge[SIGN] !== "-->") || !edge[ARROW] ? "Neighbours" : edge[V] === v ? "Parents" : "Children";
-    const sign = edge[SIGN] && key === "Neighbours" ? [`${report.names[edge[U]]} ${edge[SIGN]} ${report.names[edge[V]]}`] : [];
+    const key = edge[VERDICT] === "missing" ? "Only in the reference" : edge[U] === edge[V] ? "Its own past" : (edge[SIGN] && edge[SIGN] !== "-->") || !edge[ARROW] ? "Neighbours" : edge[V] === v ? "Parents" : "Children";
+    const isShown = key === "Only in the reference" || (edge[SIGN] && key === "Neighbours");
+    const sign = isShown ? [`${report.names[edge[U]]} ${arrowOf(edge)} ${report.names[edge[V]]}`] : [];
     groups[key].push([edge[U] === v ? edge[V] : edge[U], [...sign, describeEdge(edge)].filter(Boolean).join(", ")]);
   }
   const parts = [make("h3", report.names[v])];
@@ -292,13 +322,16 @@ function showEdge(k) {
   const title = make("h3");
   title.append(nameButton(edge[U]), ` ${arrowOf(edge)} `, nameButton(edge[V]));
   const weak = edge[CHOSEN] || edge[VERDICT] ? [] : [make("p", "Weaker than the threshold: not in the learned graph.", "hint")];
-  find("details").replaceChildren(title, make("p", describeEdge(edge)), ...weak, ...makeTables(report.ofEdge[k]));
+  const missing = edge[VERDICT] === "missing" ? [make("p", "Only in the reference.", "hint")] : [];
+  find("details").replaceChildren(title, make("p", describeEdge(edge)), ...missing, ...weak, ...makeTables(report.ofEdge[k]));
 }
 
 function goTo(v) {
+  if (view === "communities") { drawNeighbourhood(v); return; }
   let node = cy.getElementById("n" + v);
   if (node.empty()) {
-    if (!isWhole) drawWhole();
+    if (overview) { drawNeighbourhood(v); return; }
+    if (view !== "whole") drawWhole();
     node = cy.getElementById("n" + v);
     if (node.empty()) { drawNeighbourhood(v); return; }
   }
@@ -320,7 +353,7 @@ function search(text) {
 
 function showTip(event) {
   const edge = report.edges[event.target.data("k")], tip = find("tip"), box = find("cy").getBoundingClientRect();
-  tip.textContent = [`${report.names[edge[U]]} ${arrowOf(edge)} ${report.names[edge[V]]}`, describeEdge(edge)].filter(Boolean).join(": ");
+  tip.textContent = event.target.isNode() ? report.names[event.target.data("v")] : [`${report.names[edge[U]]} ${arrowOf(edge)} ${report.names[edge[V]]}`, describeEdge(edge)].filter(Boolean).join(": ");
   tip.hidden = false;
   const x = Math.min(event.renderedPosition.x + 14, box.width - tip.offsetWidth - 4);
   tip.style.left = `${Math.max(0, x)}px`;
@@ -329,12 +362,19 @@ function showTip(event) {
 
 cy.on("mouseover", "edge", showTip);
 cy.on("mouseout", "edge", () => { find("tip").hidden = true; });
-cy.on("tap", (event) => pick(event.target === cy ? null : event.target));
+cy.on("mouseover", ".dot", showTip);
+cy.on("mouseout", ".dot", () => { find("tip").hidden = true; });
+cy.on("tap", (event) => {
+  if (event.target !== cy && event.target.hasClass("disc")) drawCommunity(event.target.data("disc"));
+  else pick(event.target === cy ? null : event.target);
+});
 find("search").addEventListener("change", (event) => search(event.target.value));
 find("search").addEventListener("keydown", (event) => { if (event.key === "Enter") search(event.target.value); });
 find("near").addEventListener("click", () => picked && picked.isNode() && drawNeighbourhood(picked.data("v")));
-find("fit").addEventListener("click", () => { pick(null); drawWhole(); });
+find("fit").addEventListener("click", () => { pick(null); drawFirst(); });
 find("layout").addEventListener("change", (event) => arrange(event.target.value));
 find("names").append(...report.names.slice(0, 3000).map((name) => Object.assign(make("option"), { value: name })));
+find("fit").textContent = overview ? "Communities" : "Whole graph";
+if (!overview) find("layout").querySelector("[value=communities]").remove();
 setSlider();
-drawWhole();
+drawFirst();

@@ -67,7 +67,7 @@ function fillEdges() {
 
 function pickEdge(k) {
   let line = cy.getElementById("e" + k);
-  if (line.empty()) { drawNeighbourhood(report.edges[k][U]); line = cy.getElementById("e" + k); }
+  if (line.empty() || view === "communities") { drawNeighbourhood(report.edges[k][U]); line = cy.getElementById("e" + k); }
   find("graph-section").scrollIntoView();
   pick(line);
   if (line.nonempty()) cy.animate({ fit: { eles: line.connectedNodes(), padding: 160 }, duration: 250 });
@@ -162,7 +162,7 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   find("theme").textContent = theme === "dark" ? "Light" : "Dark";
   cy.style(makeStyle());
-  if (isWhole && find("layout").value === "preset") bendEdges();
+  bendAgain();
 }
 
 function addLegend(name, text) {
