@@ -45,8 +45,8 @@ HOMES = {
     "matplotlib": set(),
 }
 LEAVES = {"datasets", "metrics", "plotting", "cli"}
-# The arrows against the order: users look for a report on the learner that it is about, ask questions of files, and save
-# and load a network by its methods, as in pgmpy.
+# The arrows against the order: users look for a report on the learner that it is about, ask questions of files, and
+# save and load a network by its methods, as in pgmpy.
 AGAINST_THE_ORDER = {
     ("pgmx.models.bayesian.discrete_network", "pgmx.models.any_model.read_model"),
     ("pgmx.models.bayesian.discrete_network", "pgmx.models.any_model.save_model"),

@@ -68,14 +68,14 @@ def save_model(
     Parameters
     ----------
     model : networkx.Graph, LinearDynamicalSystem, DynamicBayesianNetwork or fitted learner
-        A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin), xdsl (GeNIe) and uai; for graphml and json also
-        a ``DAG``, ``PDAG``, ``PAG`` or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
-        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
-        any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
-        graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
-        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``; for json a ``DynamicBayesianNetwork``, for bif the
-        network of the first rows of a discrete one. For a learner, its `model_` is written, or its `graph_` if the
-        format cannot hold the parameters. The object is not changed.
+        A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin), xdsl (GeNIe) and uai; for graphml and json
+        also a ``DAG``, ``PDAG``, ``PAG`` or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
+        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors
+        of any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it;
+        for graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and
+        json a ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``; for json a ``DynamicBayesianNetwork``, for
+        bif the network of the first rows of a discrete one. For a learner, its `model_` is written, or its `graph_`
+        if the format cannot hold the parameters. The object is not changed.
     path : str or path
         The file to write; an existing file is replaced. An additional suffix ``.gz``, as in ``asia.bif.gz``, compresses
         it; npz is always compressed.
