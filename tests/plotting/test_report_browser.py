@@ -186,6 +186,28 @@ def test_sort_filter_and_download(browser, pages):
     assert browser.wait_for_download("graph.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_keys_move_the_graph_and_choose_rows(browser, pages):
+    browser.open(pages / "alarm.html")
+
+    def press(key):
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    browser.evaluate("find('cy').focus()")
+    before = browser.evaluate("[cy.pan().x, cy.zoom()]")
+    press("ArrowLeft")
+    press("+")
+    after = browser.evaluate("[cy.pan().x, cy.zoom()]")
+    assert after[1] == pytest.approx(1.25 * before[1])
+    assert after[0] != before[0]
+    browser.evaluate("find('edges').tBodies[0].rows[0].focus()")
+    press("Enter")
+    assert browser.evaluate("picked.isEdge()")
+    browser.evaluate("find('variables').tBodies[0].rows[2].focus()")
+    press("Enter")
+    assert browser.evaluate("find('details').querySelector('h3').textContent === report.names[2]")
+
+
 @pytest.mark.parametrize("layout", ["dagre", "cose", "circle", "preset"])
 def test_layouts(browser, pages, layout):
     browser.open(pages / "alarm.html")

@@ -129,7 +129,7 @@ def save_report(
     networks with at most 250 variables by conditioning, and mixed networks within both limits; a note says why others
     do not. Distributions, means with 95 % intervals, the probability of the evidence, the most probable configuration
     and the mutual information with a target come from the model's parameters in double precision. Without JavaScript
-    the page shows a picture of a small graph and its edges.
+    the page shows a picture of a small graph, its edges and its variables.
 
     Examples
     --------

@@ -249,6 +249,13 @@ function pick(element) {
   if (picked.isNode()) showVariable(picked.data("v")); else showEdge(picked.data("k"));
 }
 
+/** A row of a table that the mouse and the keyboard choose. */
+function makeChoice(line, choose) {
+  line.tabIndex = 0;
+  line.addEventListener("click", choose);
+  line.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(); });
+}
+
 function nameButton(v) {
   const button = make("button", report.names[v], "name");
   button.type = "button";
@@ -367,6 +374,14 @@ cy.on("mouseout", ".dot", () => { find("tip").hidden = true; });
 cy.on("tap", (event) => {
   if (event.target !== cy && event.target.hasClass("disc")) drawCommunity(event.target.data("disc"));
   else pick(event.target === cy ? null : event.target);
+});
+find("cy").addEventListener("keydown", (event) => {
+  const steps = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }, factors = { "+": 1.25, "-": 0.8 };
+  const [x, y] = steps[event.key] || [0, 0], factor = factors[event.key];
+  if (event.key in steps) cy.panBy({ x, y });
+  else if (factor) cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  else return;
+  event.preventDefault();
 });
 find("search").addEventListener("change", (event) => search(event.target.value));
 find("search").addEventListener("keydown", (event) => { if (event.key === "Enter") search(event.target.value); });

@@ -57,7 +57,7 @@ function fillEdges() {
   body.replaceChildren(...rows.slice(0, most).map((k) => {
     const edge = report.edges[k], line = make("tr", undefined, edge[CHOSEN] || edge[VERDICT] ? "" : "weak");
     columns.forEach(([, read], c) => line.append(make("td", read(edge) ?? "", isNumber[c] ? "number" : "")));
-    line.addEventListener("click", () => pickEdge(k));
+    makeChoice(line, () => pickEdge(k));
     return line;
   }));
   find("more").hidden = rows.length <= most;
@@ -107,7 +107,7 @@ if (report.variables) {
   fillTable(find("variables"), all.columns, shown);
   [...find("variables").tBodies[0].rows].forEach((line, v) => {
     line.style.cursor = "pointer";
-    line.addEventListener("click", () => { find("graph-section").scrollIntoView(); goTo(v); });
+    makeChoice(line, () => { find("graph-section").scrollIntoView(); goTo(v); });
   });
   if (shown.length < all.n_rows)
     find("variables-shown").textContent = `The first ${shown.length.toLocaleString("en")} of ${all.n_rows.toLocaleString("en")} variables.`;
