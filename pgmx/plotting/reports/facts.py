@@ -42,7 +42,7 @@ _LABELS = {
     "n_edges": "edges",
     "recall": "share of the true edges found",
     "held_out": "NPLL of held-out rows, nats per row",
-    "n_tests": "scores of pairs computed",
+    "n_tests": "pairs scored or tested",
     "n_tables": "pair tables counted",
 }
 
