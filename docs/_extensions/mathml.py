@@ -14,6 +14,7 @@ from sphinx.util import logging
 SPELLINGS = {
     r"\\dots\b": r"\\ldots",
     r"\\iff\b": r"\\Longleftrightarrow",
+    r"\\setminus\b": r"\\smallsetminus",  # a character that more fonts have
     r"\\([bB]igg?)(?=\s*(?:[(\[]|\\\{))": r"\\\1l",
     r"\\([bB]igg?)(?=\s*(?:[)\]]|\\\}))": r"\\\1r",
     r"\\[bB]igg?(?=\s*(?:\||\\\|))": "",

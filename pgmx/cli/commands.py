@@ -521,10 +521,8 @@ def forecast(model, source, **options):
     type=click.Choice(["square", "logistic", "hinge"]),
     help="square for a numeric target; logistic or hinge for labels. Default: square.",
 )
-@click.option(
-    "--classes",
-    metavar="A,B,...",
-    help="All labels; required for labels from standard input. Default: the labels of the file.",
+@shared.names_option(
+    "--classes", "All labels; required for labels from standard input. Default: the labels of the file."
 )
 @click.option(
     "--n-components",

@@ -15,6 +15,9 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 #: Key of the context: the reported result was interrupted.
 _NOTE = "pgmx.interrupted"
 
+#: Key of the context: the reader of standard output has closed it.
+_CLOSED = "pgmx.closed"
+
 #: Key of the context: the warnings that were shown.
 _WARNINGS = "pgmx.warnings"
 
@@ -35,8 +38,19 @@ def escape_controls(text):
 
 
 def say(text="", *, err=False):
-    """Print one line, its control characters escaped."""
-    click.echo(escape_controls(text), err=err)
+    """Print one line, its control characters escaped.
+
+    If the reader of standard output has closed it, as ``head`` does, nothing more is printed there, and the command
+    goes on to write its files.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or err:
+        click.echo(escape_controls(text), err=err)
+    elif _CLOSED not in context.meta:
+        try:
+            click.echo(escape_controls(text))
+        except BrokenPipeError as error:
+            context.meta[_CLOSED] = error
 
 
 def _one_line(text):
@@ -58,6 +72,8 @@ def user_errors(missing=()):
                 yield
             if context.meta.get(_NOTE):
                 context.exit(INTERRUPTED)
+            if _CLOSED in context.meta:
+                raise context.meta[_CLOSED]
         except KeyboardInterrupt:
             say("Interrupted" if context.meta.get(_NOTE) else "Interrupted before there was a result", err=True)
             context.exit(INTERRUPTED)

@@ -37,7 +37,8 @@ LDS_METHODS = {"dense-lds": "DenseLDS", "lds": "SparsityInducingLDS", "scalable-
 SVARM_METHODS = {"svarm": "LinearSVARM", "kernel-svarm": "KernelSVARM"}
 #: Series of any kind of variables.
 DYNAMIC_METHODS = {"dynamic": "DynamicBayesianNetworkSearch"}
-SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM", **DYNAMIC_METHODS}
+EQUATION_METHODS = {"tensor-sem": "TensorSEM", "sparse-tensor-sem": "SparseTensorSEM"}
+SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, **EQUATION_METHODS, **DYNAMIC_METHODS}
 #: Regressor and classifier in `pgmx.streaming` for each method of ``pgmx stream``.
 STREAM_METHODS = {
     "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
@@ -70,14 +71,14 @@ class Parameter(NamedTuple):
 _CLIMBS = (*SEARCHES, *HYBRIDS)
 _SCORED_SEARCHES = (*_CLIMBS, *DYNAMIC_METHODS)
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
-_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem", *DYNAMIC_METHODS)
+_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, *EQUATION_METHODS, *DYNAMIC_METHODS)
 _LIMITED = (
     *BAYESIAN_METHODS,
     *UNDIRECTED_METHODS,
     "lds",
     "scalable-lds",
     *SVARM_METHODS,
-    "tensor-sem",
+    *EQUATION_METHODS,
     *DYNAMIC_METHODS,
 )
 
@@ -86,6 +87,7 @@ _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_nod
 
 #: The criteria for the choice of a penalty, by family.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
+_SELECTIONS["sparse-tensor-sem"] = _SELECTIONS["lds"]
 _SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic", "cv"))
 
 #: The edge weight of a forest, by score.
@@ -119,9 +121,9 @@ LEARNER_OPTIONS = {
     "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
     "equivalent_sample_size": [Parameter([*SCORED, *DYNAMIC_METHODS], "equivalent_sample_size")],
     "pseudo_counts": [Parameter([*SCORED, *DYNAMIC_METHODS], "pseudo_counts")],
-    "lam": [Parameter([*UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS], "lam")],
+    "lam": [Parameter([*UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "sparse-tensor-sem"], "lam")],
     "lam_ratio": [
-        Parameter([*MARKOV_METHODS, "lds", *SVARM_METHODS], "lam_ratio", 0.1),
+        Parameter([*MARKOV_METHODS, "lds", *SVARM_METHODS, "sparse-tensor-sem"], "lam_ratio", 0.1),
         Parameter(GAUSSIAN_METHODS, "lam_ratio", 0.3, scope="Gaussian graphs"),
     ],
     "l2": [Parameter(MARKOV_METHODS, "l2", 0.001)],
@@ -136,7 +138,10 @@ LEARNER_OPTIONS = {
         Parameter(HYBRIDS, "significance_level", 0.05, scope="mmhc"),
     ],
     "test": [Parameter([*TESTED, *HYBRIDS], "ci_test")],
-    "select": [Parameter(["group-lasso"], "selection"), Parameter([*GAUSSIAN_METHODS, "lds", *SVARM_METHODS])],
+    "select": [
+        Parameter(["group-lasso"], "selection"),
+        Parameter([*GAUSSIAN_METHODS, "lds", *SVARM_METHODS, "sparse-tensor-sem"]),
+    ],
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
     "solver": [Parameter(["clime"], "solver", "auto")],
@@ -148,14 +153,14 @@ LEARNER_OPTIONS = {
     "exogenous_columns": [Parameter(_LAGGED, "exogenous_columns")],
     "seasonal_period": [Parameter(_LAGGED, "seasonal_period")],
     "irregular": [Parameter(SERIES_METHODS, "irregular", "error")],
-    "intercept": [Parameter([*LDS_METHODS, "tensor-sem"], "fit_intercept", False, text="none")],
+    "intercept": [Parameter([*LDS_METHODS, *EQUATION_METHODS], "fit_intercept", False, text="none")],
     "k": [Parameter(["lds"], "k"), Parameter(["scalable-lds"], "k", 10, scope="scalable-lds")],
     "screen": [Parameter(["lds"], "screen")],
     "seeds": [Parameter(["scalable-lds"], "n_seeds", text="a fifth of the series")],
     "kernels": [Parameter(["kernel-svarm"], "kernels", ("gaussian",), text="gaussian")],
     "orient": [Parameter(["kernel-svarm"], "orient")],
-    "window": [Parameter(["tensor-sem"], "window")],
-    "exogenous_power": [Parameter(["tensor-sem"])],
+    "window": [Parameter(EQUATION_METHODS, "window")],
+    "exogenous_power": [Parameter(EQUATION_METHODS)],
 }
 
 
@@ -282,8 +287,10 @@ def _check_series(options: dict) -> None:
         return
     for choice in ("category", "pairwise", "em"):
         _check_missing(options, choice, "error, drop")
-    if method == "tensor-sem" and options["window"] is None:
-        raise ValueError("--method tensor-sem needs --window, the number of rows with constant power of the inputs")
+    if method in EQUATION_METHODS and options["window"] is None:
+        raise ValueError(f"--method {method} needs --window, the number of rows with constant power of the inputs")
+    if options["select"] is not None and options["exogenous_power"] is not None:
+        raise ValueError("--select is for unknown powers of the inputs: leave out --exogenous-power, or give --lam")
 
 
 def _check_penalty(options: dict, family: str) -> None:
@@ -394,11 +401,11 @@ def _series_learner(options: dict, knowledge: dict, show: dict):
     arguments = _parameters(options, without=("lam", "lam_ratio") if select else ()) | knowledge
     if method in ("lds", "scalable-lds", *DYNAMIC_METHODS):
         arguments["random_state"] = options["random_state"]
-    if method == "tensor-sem":
+    if method in EQUATION_METHODS:
         # without a file of powers, all powers of the inputs are estimated
         arguments["exogenous"] = "blind" if options["exogenous_power"] is None else "partial"
     if method != "dense-lds":
         arguments |= show
-    max_time = arguments.pop("max_time", None) if select and method == "lds" else None
+    max_time = arguments.pop("max_time", None) if select and method in ("lds", "sparse-tensor-sem") else None
     learner = getattr(estimators, METHODS[method])(**arguments, missing=options["missing"], n_jobs=options["n_jobs"])
     return learner if select is None else _choose_penalty(learner, options, show, max_time)

@@ -40,6 +40,16 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
+def _join_names(context, parameter, several: tuple[list[str], ...]) -> list[str] | None:
+    """Return the names of all occurrences of an option, None if it was not given."""
+    return [name for names in several for name in names] if several else None
+
+
+def names_option(name: str, help: str):
+    """Return an option for a list of names; if it is repeated, the lists are joined."""
+    return click.option(name, metavar="A,B,...", type=split_names, multiple=True, callback=_join_names, help=help)
+
+
 def file_option(name: str, help: str):
     """Return an option that names a file."""
     return click.option(name, metavar="FILE", type=Path, help=help)
@@ -47,8 +57,11 @@ def file_option(name: str, help: str):
 
 def _learner_option(name: str, metavar: str | None, kind, help: str):
     """Return an option of learners, with their defaults in its help; `kind` is a click type or choices."""
+    help += default_text(name[2:].replace("-", "_"))
+    if kind is split_names:
+        return names_option(name, help)
     kind = click.Choice(kind) if isinstance(kind, list) else kind
-    return click.option(name, metavar=metavar, type=kind, help=help + default_text(name[2:].replace("-", "_")))
+    return click.option(name, metavar=metavar, type=kind, help=help)
 
 
 #: Options for reading a table from a file.
@@ -74,8 +87,8 @@ reading_options = join_options(
         help="CSV files: an additional text for missing values, such as '?'; may be repeated. An empty text turns off "
         "the warning about such values.",
     ),
-    click.option("--columns", metavar="A,B,...", type=split_names, help="Columns to read. Default: all."),
-    click.option("--drop", metavar="A,B,...", type=split_names, help="Columns to leave out."),
+    names_option("--columns", "Columns to read. Default: all."),
+    names_option("--drop", "Columns to leave out."),
     click.option(
         "--index-column",
         metavar="NAME",
@@ -83,14 +96,9 @@ reading_options = join_options(
     ),
 )
 
-discrete_option = click.option(
+discrete_option = names_option(
     "--discrete",
-    metavar="A,B,...",
-    type=split_names,
-    multiple=True,
-    callback=lambda context, parameter, names: [name for several in names for name in several] or None,
-    help="Numeric columns that are discrete variables, for example integers with missing values (read as floats); may "
-    "be repeated.",
+    "Numeric columns that are discrete variables, for example integers with missing values (read as floats).",
 )
 
 #: Options about the data and about reading them.
@@ -125,7 +133,8 @@ def method_option(*, numeric: bool):
     """Return the option of the method, with or without the methods for numeric data."""
     numbers = (
         " glasso, clime and neighborhood learn Gaussian graphs from numeric columns. dense-lds, lds, scalable-lds, "
-        "svarm, kernel-svarm and tensor-sem learn from time series: numeric columns, oldest row first. dynamic learns "
+        "svarm, kernel-svarm, tensor-sem and sparse-tensor-sem learn from time series: numeric columns, oldest row "
+        "first. dynamic learns "
         "dynamic Bayesian networks from series of any columns."
     )
     more = [*GAUSSIAN_METHODS, *SERIES_METHODS] if numeric else []
@@ -240,7 +249,8 @@ markov_options = join_options(
         ["held-out", "ebic", "stars", "cv", "aic", "bic"],
         "Choose the penalty from a path. group-lasso: held-out, ebic or stars; the path ends at --lam. Gaussian "
         f"graphs: ebic, stars or cv; the path ends at --lam-ratio ({LAM_MIN_RATIO}), or lower if the best penalty is "
-        "its end. In the same way lds: ebic or cv (forecasts of later rows); svarm, kernel-svarm: aic, bic or cv.",
+        "its end. In the same way lds: ebic or cv (forecasts of later rows); svarm, kernel-svarm: aic, bic or cv; "
+        "sparse-tensor-sem: ebic or cv (windows).",
     ),
 )
 
@@ -310,8 +320,8 @@ series_options = join_options(
         "--intercept",
         is_flag=True,
         default=None,
-        help="Linear dynamical systems, tensor-sem: add a constant, for series whose mean is not zero."
-        + default_text("intercept"),
+        help="Linear dynamical systems, tensor-sem, sparse-tensor-sem: add a constant, for series whose mean is not "
+        "zero." + default_text("intercept"),
     ),
     _learner_option("--k", "N", _POSITIVE, "lds, scalable-lds: at most N parents of a series."),
     _learner_option(
@@ -331,12 +341,12 @@ series_options = join_options(
         "--window",
         "N",
         click.IntRange(min=2),
-        "tensor-sem: rows per window; the power of the inputs is constant in it.",
+        "tensor-sem, sparse-tensor-sem: rows per window; the power of the inputs is constant in it.",
     ),
     file_option(
         "--exogenous-power",
-        "tensor-sem: table of the mean squares of the inputs, one row per window and one column per series. Unknown "
-        "values are empty. Default: all are unknown.",
+        "tensor-sem, sparse-tensor-sem: table of the mean squares of the inputs, one row per window and one column per "
+        "series. Unknown values are empty. Default: all are unknown.",
     ),
 )
 
@@ -350,7 +360,7 @@ knowledge_options = join_options(
     file_option(
         "--tiers", "CSV of variable,tier, or one tier per line, the earliest first. No edge leads to an earlier tier."
     ),
-    click.option("--roots", metavar="A,B,...", type=split_names, help="Variables without parents."),
+    names_option("--roots", "Variables without parents."),
 )
 
 #: Options of ``pgmx posterior``.

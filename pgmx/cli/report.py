@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pgmx.checks import join_names
 from pgmx.cli.console import escape_controls, list_warnings, note_interrupt, say
 
 #: Width of the labels in reports about undirected networks.
@@ -75,6 +76,12 @@ def bins_line(data, width: int = 8) -> None:
         counts = [len(names) for names in data.discretizer.categories_.values()]
         sizes = " to ".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
         line("bins", f"{len(counts)} numeric columns in {sizes} bins, by {data.discretizer.method}", width)
+
+
+def integers_line(data, width: int = 8) -> None:
+    """Print the columns of integers that are continuous variables, if there are any."""
+    if data.integers:
+        line("integers", f"{join_names(data.integers)}: continuous variables, because {data.score} is for these", width)
 
 
 def answer_lines(answer, how: str = "", width: int = 8) -> None:

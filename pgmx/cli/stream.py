@@ -34,7 +34,9 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
     has_labels = is_classifier(learner)
     if options["classes"] is not None and not has_labels:
         remedy = "use --loss logistic or hinge for labels" if options["resume"] is None else "leave it out"
-        raise ValueError(f"--classes {options['classes']}: {type(learner).__name__} predicts numbers; {remedy}")
+        raise ValueError(
+            f"--classes {','.join(options['classes'])}: {type(learner).__name__} predicts numbers; {remedy}"
+        )
     with _name_in_errors(source):
         classes = _list_classes(learner, source, target, options) if has_labels else None
     errors = PrequentialErrors(learner, options["window"], classes)
@@ -103,13 +105,13 @@ def _make_learner(options: dict) -> tuple[Any, int]:
 
 def _list_classes(learner: Any, source: str, target: str, options: dict) -> list[str] | None:
     """Return all labels: from the learner, from the option, or from a pass over the file."""
-    text = options["classes"]
+    labels = options["classes"]
     if hasattr(learner, "classes_"):
-        if text is not None:
-            raise ValueError(f"--classes {text}: a resumed learner has its own classes, leave it out")
+        if labels is not None:
+            raise ValueError(f"--classes {','.join(labels)}: a resumed learner has its own classes, leave it out")
         return None
-    if text is not None:
-        return text.split(",")
+    if labels is not None:
+        return labels
     if source == "-":
         raise ValueError("labels from standard input need --classes: all labels, separated by commas")
     return sorted({label for _, labels in _iterate(source, target, True, options) for label in labels})

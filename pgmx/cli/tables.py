@@ -8,7 +8,7 @@ from pgmx.ci_tests.registry import find_test
 from pgmx.cli.knowledge import choose_column, learner_knowledge
 from pgmx.cli.methods import MARKOV_METHODS, TESTED, default_score
 from pgmx.cli.paths import Source, find_source
-from pgmx.scores.registry import needs_columns
+from pgmx.scores.registry import find_score, needs_columns
 
 #: The reading options of every command with a table.
 READING = ("sep", "decimal", "na", "columns", "drop", "index_column")
@@ -156,6 +156,7 @@ class Data(NamedTuple):
     `table` is coded, or has columns if some are continuous. `score` is the name of the score, test or loss. `network`
     is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled
     network. `discretizer` puts other rows into the same bins. `interventions` are the variables set in each row.
+    `integers` are the columns of integers that the score or the test treats as continuous.
     """
 
     table: Any
@@ -166,6 +167,7 @@ class Data(NamedTuple):
     truth: Any
     discretizer: Any = None
     interventions: Any = None
+    integers: tuple = ()
 
     @property
     def fit_arguments(self) -> dict[str, Any]:
@@ -191,6 +193,7 @@ def open_source(text: str, options: dict) -> Source:
 def load(where: Source, options: dict) -> tuple[Data, dict]:
     """Return the data and the learner's arguments about columns; names in the options are checked first."""
     discretizer = interventions = None
+    integers: tuple = ()
     if where.path is None:
         from pgmx.data import encode
         from pgmx.datasets import load_network, sample
@@ -204,36 +207,55 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
         if columns is not None:
             learner_knowledge(options, columns)
         if options.get("interventions") is None:
-            table, discretizer = _open_file(where.path, options)
+            (table, integers), discretizer = _open_file(where.path, options)
         else:
-            table, interventions = _open_experiments(where.path, options)
-    data = _describe(table, truth, options)._replace(discretizer=discretizer, interventions=interventions)
+            (table, integers), interventions = _open_experiments(where.path, options)
+    data = _describe(table, truth, options)._replace(
+        discretizer=discretizer, interventions=interventions, integers=integers
+    )
     return data, learner_knowledge(options, data.columns)
 
 
-def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
-    """Open a file as a coded table, or as columns if some are continuous or the score is for continuous variables.
+def _open_file(path: Path, options: dict) -> tuple[tuple[Any, tuple], Any]:
+    """Open a file as `_open_rows` does, or discretised as a coded table.
 
     Also return the discretizer for other rows, None if nothing was discretised.
     """
-    from pgmx.data import DiscreteTable, encode, open_frame
-    from pgmx.data.few_values import warn_of_few_values
+    from pgmx.data import encode
 
     if options["discretize"] is not None:
         rows, discretizer = discretize_input(path, options)
-        return encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), discretizer
-    source = open_input(path, options)
-    if (needs_columns(options["score"]) or _tests_columns(options)) and path.suffix.lower() != ".pgmx":
-        table = open_frame(source).declare_discrete(choose_discrete(path, options))
+        return (encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), ()), discretizer
+    return _open_rows(open_input(path, options), choose_discrete(path, options), options), None
+
+
+def _open_rows(source: Any, discrete: list | None, options: dict) -> tuple[Any, tuple]:
+    """Open rows as `_open_coded` does; with a score or test for continuous variables integers are continuous.
+
+    Also return the names of these columns of integers.
+    """
+    from pgmx.data import DiscreteTable, open_frame
+    from pgmx.data.few_values import warn_of_few_values
+
+    is_coded_file = isinstance(source, Path) and source.suffix.lower() == ".pgmx"
+    if is_coded_file or not (needs_columns(options["score"]) or _is_gaussian(options)):
+        table = _open_coded(source, discrete, options)
     else:
-        table = _open_coded(source, choose_discrete(path, options), options)
-    if not isinstance(table, DiscreteTable) and options["method"] not in MARKOV_METHODS:
+        table = open_frame(source).declare_discrete(discrete)
+        if not _is_gaussian(options) and not table.list_known_floats():
+            table = _open_coded(table, None, options)
+    if isinstance(table, DiscreteTable):
+        return table, ()
+    if options["method"] not in MARKOV_METHODS:
         warn_of_few_values(table)
-    return table, None
+    if not _is_gaussian(options):
+        return table, ()
+    opened = table.declare_continuous(table.names)
+    return opened, tuple(name for name in opened.float_columns if name not in table.float_columns)
 
 
-def _open_experiments(path: Path, options: dict) -> tuple[Any, Any]:
-    """Open a file with a column of interventions: return the table without it, and the variables set in each row."""
+def _open_experiments(path: Path, options: dict) -> tuple[tuple[Any, tuple], Any]:
+    """Open the other columns of a file with a column of interventions; also return the variables set in each row."""
     from pgmx.data import open_frame
     from pgmx.data.inputs import split_column
     from pgmx.data.weights import read_interventions
@@ -247,16 +269,14 @@ def _open_experiments(path: Path, options: dict) -> tuple[Any, Any]:
     if options["missing"] == "drop" and rows.missing_columns():
         keep = rows.complete_mask()
         interventions, rows = interventions.take(keep), rows.enough_complete_rows()
-    discrete = choose_discrete(path, options)
-    if needs_columns(options["score"]):
-        return rows.declare_discrete(discrete), interventions
-    return _open_coded(rows, discrete, options), interventions
+    return _open_rows(rows, choose_discrete(path, options), options), interventions
 
 
-def _tests_columns(options: dict) -> bool:
-    """Return whether the test is for continuous columns, so that integers are not states."""
-    test = options.get("test")
-    return test is not None and find_test(test).kind == "continuous"
+def _is_gaussian(options: dict) -> bool:
+    """Return whether the score or the test is for continuous variables, so that integers are not states."""
+    score, test = options["score"], options.get("test")
+    entries = [*([] if score is None else [find_score(score)]), *([] if test is None else [find_test(test)])]
+    return any(entry.kind == "continuous" for entry in entries)
 
 
 def _coding_of(options: dict) -> str:
@@ -294,17 +314,11 @@ def _describe(table, truth, options: dict) -> Data:
     if options["method"] in MARKOV_METHODS:
         _refuse_continuous(floats, options["method"])
         return Data(table, columns, table.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
+    network = "discrete" if coded else "gaussian" if len(floats) == len(columns) else "mixed"
     if options["method"] in TESTED:
         test = options["test"] or default_score(options["method"], len(floats), len(columns))
-        kind = "mixed" if 0 < len(floats) < len(columns) else "gaussian"
-        kind = "gaussian" if _tests_columns(options) else "discrete" if coded else kind
-        return Data(table, columns, table.n_rows, test, kind, truth)
+        return Data(table, columns, table.n_rows, test, network, truth)
     score = options["score"] or default_score(options["method"], len(floats), len(columns))
-    network = None
-    if coded and not needs_columns(score):
-        network = "discrete"
-    elif floats:
-        network = "gaussian" if len(floats) == len(columns) else "mixed"
     return Data(table, columns, table.n_rows, score, network, truth)
 
 

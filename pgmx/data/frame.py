@@ -132,6 +132,32 @@ class Frame:
             return self
         return Frame(self.names, self.columns, self.n_rows, self._block, self.discrete | added)
 
+    def declare_continuous(self, columns: Iterable[Hashable]) -> Frame:
+        """Return the table with integer columns as floating-point ones, missing values as NaN.
+
+        Parameters
+        ----------
+        columns : iterable of hashable
+            Names of columns. Columns of other types, and those declared discrete, stay as they are.
+
+        Returns
+        -------
+        Frame
+            The table itself if none of the columns holds integers.
+        """
+        wanted = set(columns) - self.discrete
+        at = [
+            v
+            for v, (name, values) in enumerate(zip(self.names, self.columns, strict=True))
+            if name in wanted and column_kind(values) == "integer"
+        ]
+        if not at:
+            return self
+        floats = list(self.columns)
+        for v in at:
+            floats[v] = read_floats(floats[v])
+        return Frame(self.names, floats, self.n_rows, discrete=self.discrete)
+
     def add_discrete(self, name: Hashable, codes: np.ndarray, states: Sequence) -> Frame:
         """Return the table with a further discrete column, last, with these states in this order.
 

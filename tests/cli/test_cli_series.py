@@ -182,6 +182,11 @@ def test_equations_are_learned_from_windows_with_known_inputs_or_without():
         assert "data      switching: 2400 rows in 8 windows, 3 variables\n" in text
         assert {"b -> a", "c -> b"} <= set(edges(text)) <= {"b -> a", "c -> b", "c -> a", "a -> b", "b -> c", "a -> c"}
         assert edges(text)["b -> a"] == pytest.approx(0.6, abs=0.1)
+    sparse = ("learn", "switching.csv", "--method", "sparse-tensor-sem", "--window", 300)
+    for more in (("--lam-ratio", 0.05), ("--select", "ebic"), ("--lam", 0.01, "--exogenous-power", "powers.csv")):
+        assert set(edges(done(*sparse, *more))) == {"b -> a", "c -> b"}
+    refusal = refused(*sparse, "--select", "ebic", "--exogenous-power", "powers.csv")
+    assert "--select is for unknown powers of the inputs: leave out --exogenous-power" in refusal
     pd.DataFrame(powers, columns=list("abd")).to_csv("powers.csv", index=False)
     assert "'d'" in refused(*options, "--exogenous-power", "powers.csv")
     assert "no such file" in refused(*options, "--exogenous-power", "none.csv")
@@ -220,7 +225,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
     [
         (("svarm", "--out", "m.npz"), "--out m.npz: .npz holds linear dynamical systems, which --method svarm does"),
         (("lds", "--out", "m.bif"), "--out m.bif: the suffix must be one of .npz, .graphml, .json"),
-        (("lds", "--window", 5), "--window is for --method tensor-sem, not for lds"),
+        (("lds", "--window", 5), "--window is for --method tensor-sem, sparse-tensor-sem, not for lds"),
         (
             ("hill-climb", "--lags", 2),
             "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, dynamic",
@@ -244,6 +249,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
         (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 501"),
         (("tensor-sem",), "--method tensor-sem needs --window"),
+        (("sparse-tensor-sem",), "--method sparse-tensor-sem needs --window"),
     ],
 )
 def test_wrong_options_are_refused(arguments, message, table):

@@ -431,3 +431,11 @@ def test_p_values_of_a_learner(rows, tmp_path):
     shown = {frozenset(page["names"][v] for v in edge[:2]): edge[9] for edge in page["edges"]}
     assert shown == {pair: float(f"{p:.3g}") for pair, p in learner.edge_p_values_.items()}
     assert {edge[8] for edge in page["edges"]} == {""}
+
+
+def test_rows_of_other_variables_are_refused(tmp_path):
+    learner = HillClimbSearch(show_progress=False).fit(pd.DataFrame({"a": list("xyxy"), "b": list("xyyy")}))
+    for other in (pd.DataFrame({"zz": ["a", "b"]}), pd.DataFrame({"a": ["x", "y"], "zz": ["b", "c"]})):
+        with pytest.raises(ValueError, match=r"data has no column for the variables .*'b'; its columns are .*'zz'"):
+            learner.report(tmp_path / "r.html", data=other)
+    assert not (tmp_path / "r.html").exists()

@@ -46,6 +46,7 @@ def _check_format(data: Data, out: Path | None) -> None:
 def _report(where: Source, data: Data, learner, seconds: float, options: dict, quiet: bool) -> None:
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     report.bins_line(data)
+    report.integers_line(data)
     if options["method"] in TESTED:
         level = learner.significance_level
         report.line(

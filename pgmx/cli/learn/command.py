@@ -36,6 +36,7 @@ from pgmx.cli.report import (
     edge_count,
     edges_of,
     fit_timed,
+    integers_line,
     line,
     save_page,
     strength_lines,
@@ -144,6 +145,7 @@ def run_bootstrap(
 
     data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     bins_line(data)
+    integers_line(data)
     stopped = "" if bootstrap.converged_ else f" of {resamples} (stopped by --max-time)"
     line("method", f"{options['method']} ({data.score}), {bootstrap.n_resamples_} resamples{stopped}")
     edges = edges_of(graph)

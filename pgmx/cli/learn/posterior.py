@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgmx.cli.learn.command import list_edges, write_strengths
 from pgmx.cli.paths import GRAPH_SUFFIXES, check_targets
-from pgmx.cli.report import bins_line, data_line, edge_count, edges_of, fit_timed, line, save_page
+from pgmx.cli.report import bins_line, data_line, edge_count, edges_of, fit_timed, integers_line, line, save_page
 from pgmx.cli.tables import load, open_source
 from pgmx.scores.registry import check_score_name
 
@@ -55,6 +55,7 @@ def run_posterior(
     score = options["score"] or ("bge" if data.network == "gaussian" else "bdeu")
     data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     bins_line(data)
+    integers_line(data)
     stopped = "" if posterior.converged_ else f", stopped by {posterior.stopped_by_}"
     line("method", f"{posterior.method_} over {options['over']} ({score}, {options['prior']} prior{stopped})")
     edges = edges_of(graph)
