@@ -12,6 +12,9 @@ from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from inspect import Parameter, signature
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 #: Packages of public names; their `__all__` lists them.
 PACKAGES = (
@@ -128,3 +131,20 @@ def explain_options(learner: type) -> None:
         construct(self, *args, **kwargs)
 
     learner.__init__ = explain_and_construct  # type: ignore[misc]
+
+
+def refuse_options(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
+    """Make a method without options name the constructor for those that it gets; type checkers see no options."""
+
+    @wraps(method)
+    def explain_and_call(self: Any, *args: Any, **options: Any) -> Result:
+        if args or options:
+            learner = type(self).__name__
+            given = ", ".join(f"{name}=..." for name in options) or "..."
+            raise TypeError(
+                f"{method.__name__}() of {learner} has no options, they belong in the constructor: "
+                f"{learner}(data, {given}).{method.__name__}()"
+            )
+        return method(self)
+
+    return explain_and_call

@@ -17,6 +17,7 @@ from pgmx.ci_tests.registry import find_test, name_default
 from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.errors import MissingValuesError
 from pgmx.data.mixed import MixedTable
+from pgmx.data.numeric import TextColumnsError
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
 from pgmx.statistics.collinearity import find_collinearity
 from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
@@ -76,7 +77,7 @@ def open_tests(
     repetitions = None if weights is None else _repeat(weights)
     if name in _STATISTICS:
         options: dict[str, Any] = {"missing": missing, "weights": repetitions, "n_jobs": n_jobs}
-        with _name_choices():
+        with _name_choices(name):
             numbers = open_numbers(data, _STATISTICS[name], **options)
         warn_of_constant(numbers.constant)
         n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
@@ -86,7 +87,7 @@ def open_tests(
             _warn_of_combination(numbers.source.correlation, numbers.names, n_rows)
         return NamedTests(tuple(numbers.names), numbers.source, name, True, n_rows, numbers.table)
     if name == "mixed":
-        with _name_choices():
+        with _name_choices(name):
             mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
         warn_of_constant(_list_constant_columns(mixed))
         _warn_of_mixed(mixed)
@@ -103,12 +104,16 @@ def open_tests(
 
 
 @contextmanager
-def _name_choices() -> Iterator[None]:
-    """Let an error about missing values of continuous columns name what tests can do."""
+def _name_choices(name: str) -> Iterator[None]:
+    """Let an error about missing values or text in continuous columns name what tests can do."""
     try:
         yield
     except MissingValuesError as error:
         raise error.for_tests(("drop", "pairwise")) from None
+    except TextColumnsError as error:
+        raise TextColumnsError(
+            f"{error}. The test {name!r} is of continuous variables; 'chi_square' and 'g_square' are tests of states"
+        ) from None
 
 
 def name_default_test(data: Any) -> str:

@@ -380,7 +380,7 @@ def refuse_nonnumeric(names, kinds):
     )
     raise TextColumnsError(
         f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or convert "
-        f"them to numbers, for example with astype(float){hint}"
+        f"them, if they are numbers in text, for example with astype(float){hint}"
     )
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array
 from pgmx.checks import caller_level, refuse_booleans, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
-from pgmx.lookup import explain_options
+from pgmx.lookup import explain_options, refuse_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run, StartTime
 
@@ -368,6 +368,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
     # ---- pgmpy ----
 
+    @refuse_options
     def estimate(self) -> nx.Graph:
         """Learn from the data of the constructor and return the graph.
 
@@ -378,6 +379,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
         Raises
         ------
+        TypeError
+            For any argument: options belong in the constructor.
         ValueError
             If the learner was made without data.
         """

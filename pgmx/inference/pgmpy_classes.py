@@ -93,8 +93,15 @@ class _Compiled:
         return factor
 
 
+def _list_names(variables: Iterable[Hashable]) -> list:
+    """Return the names of a question, which may be one name."""
+    return [variables] if isinstance(variables, str) else list(variables)
+
+
 def _check_disjoint(variables: Iterable[Hashable], evidence: Any) -> None:
-    """Refuse variables that are observed as well."""
+    """Refuse variables that are observed as well, and evidence that is no dictionary."""
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")
     if both := set(variables).intersection(evidence or ()):
         raise ValueError(f"{join_names(both)} cannot be both in variables and in evidence")
 
@@ -267,6 +274,7 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
         """
         if not self._is_compiled():
             return self._pgmpy().query(variables, evidence, virtual_evidence, elimination_order, joint, show_progress)
+        variables = _list_names(variables)
         self._check_order(variables, evidence, elimination_order)
         if normalize is None:
             normalize = isinstance(self.model, DiscreteBayesianNetwork)
@@ -307,10 +315,12 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
         """
         if not self._is_compiled():
             return self._pgmpy().map_query(variables, evidence, virtual_evidence, elimination_order, show_progress)
-        self._check_order(variables or (), evidence, elimination_order)
+        variables = _list_names(variables or ())
+        self._check_order(variables, evidence, elimination_order)
         return self._map(variables, evidence, virtual_evidence)
 
     def _check_order(self, variables: Iterable[Hashable], evidence: Any, order: Any) -> None:
+        _check_disjoint(variables, evidence)
         if order is None or isinstance(order, str):
             if order is not None and order.lower() not in _ORDERS:
                 raise KeyError(f"elimination_order must be a list or one of {join_names(_ORDERS)}, got {order!r}")

@@ -372,4 +372,5 @@ def check_options(options: Mapping[str, Any], known: Sequence[str], method: str)
     unknown = [name for name in options if name not in known]
     if unknown:
         expected = f"accepts {join_names(known)}" if known else "accepts no options"
-        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}")
+        hint = "; the seed of the draws is seed=" if "random_state" in unknown and "random_state" not in known else ""
+        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}{hint}")

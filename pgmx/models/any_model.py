@@ -12,7 +12,7 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_path
 from pgmx.fitted import FittedLearner, get_graph, get_model
 from pgmx.inference.named_networks import read_tables
-from pgmx.models.files.discrete import read_bif, write_bif
+from pgmx.models.files.discrete import read_bif, read_families, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.dynamic import DYNAMIC_TYPE, parse_dynamic
 from pgmx.models.files.formats import (
@@ -68,14 +68,14 @@ def save_model(
     Parameters
     ----------
     model : networkx.Graph, LinearDynamicalSystem, DynamicBayesianNetwork or fitted learner
-        A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin) and xdsl (GeNIe); for graphml and json also a
-        ``DAG``, ``PDAG``, ``PAG`` or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
-        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
-        any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
-        graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
-        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``; for json a ``DynamicBayesianNetwork``, for bif the
-        network of the first rows of a discrete one. For a learner, its `model_` is written, or its `graph_` if the
-        format cannot hold the parameters. The object is not changed.
+        A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin), xdsl (GeNIe) and uai; for graphml and json
+        also a ``DAG``, ``PDAG``, ``PAG`` or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
+        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors
+        of any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it;
+        for graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and
+        json a ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``; for json a ``DynamicBayesianNetwork``, for
+        bif the network of the first rows of a discrete one. For a learner, its `model_` is written, or its `graph_`
+        if the format cannot hold the parameters. The object is not changed.
     path : str or path
         The file to write; an existing file is replaced. An additional suffix ``.gz``, as in ``asia.bif.gz``, compresses
         it; npz is always compressed.
@@ -157,8 +157,10 @@ def save_model(
         return model.save(path, format)
     if format == "uai" and isinstance(model, DiscreteMarkovNetwork):
         return _write(path, write_uai(read_tables(model), str(model.name or "")))
+    if format == "uai" and isinstance(model, DiscreteBayesianNetwork):
+        return _write(path, write_uai(read_families(model), str(model.name or ""), "BAYES"))
     if format in ("npz", "uai"):
-        held = "DiscreteMarkovNetwork"
+        held = "DiscreteMarkovNetwork or a DiscreteBayesianNetwork"
         if format == "npz":
             held = "PairwiseMarkovNetwork, a GaussianMarkovNetwork or a LinearDynamicalSystem"
         raise TypeError(f"{format} holds a {held}, not a {type(model).__name__}; use graphml or json")

@@ -645,10 +645,9 @@ def _make_frame(columns: Mapping) -> pd.DataFrame:
         pd.Series(list(values)) if isinstance(values, list | tuple | np.ndarray | pd.Series) else pd.Series([values])
         for values in columns.values()
     ]
-    lengths = {len(values) for values in cells}
-    if len(lengths) > 1:
+    if len({len(values) for values in cells}) > 1:
+        lengths = ", ".join(f"{name!r} {len(values)}" for name, values in list(zip(columns, cells, strict=True))[:10])
         raise ValueError(
-            f"the columns of a dictionary must be single values, or sequences of one length; {join_names(columns)} "
-            f"have the lengths {sorted(lengths)}"
+            f"the columns of a dictionary must be single values, or sequences of one length; the lengths are {lengths}"
         )
     return pd.concat(cells, axis=1).set_axis(pd.Index(list(columns), tupleize_cols=False), axis=1)

@@ -39,7 +39,7 @@ _AGAINST = {
     "seconds": "seconds",
     "cpu_seconds": "CPU seconds",
     "n_edges": "edges activated",
-    "n_tests": "scores of pairs computed",
+    "n_tests": "pairs scored or tested",
     "n_tables": "pair tables counted",
 }
 

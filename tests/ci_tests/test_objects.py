@@ -23,6 +23,7 @@ from pgmx.ci_tests.registry import TESTS
 from pgmx.ci_tests.sources import open_tests
 from pgmx.data import encode
 from pgmx.data.inputs import open_for_scores
+from pgmx.estimators import FCI
 
 
 def make_frame(n_rows=400, seed=0):
@@ -290,3 +291,9 @@ def test_warnings_of_continuous_data():
         open_tests(open_for_scores(frame[["x", "u"]].assign(v=-2 * frame["x"])))
     with pytest.warns(UserWarning, match=r"'k', 'm' are constant"):
         open_tests(open_for_scores(frame.assign(k=2.5, m="one")))
+
+
+def test_text_is_tested_by_tests_of_states():
+    states = pd.DataFrame({name: list("yn" * 10) for name in "ab"})
+    with pytest.raises(TypeError, match=r"'fisher_z' is of continuous variables; 'chi_square' and 'g_square' are"):
+        FCI(ci_test="fisher_z", show_progress=False).fit(states)

@@ -111,7 +111,7 @@ def test_unobserved_cells_split_a_series():
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        (DATES[::-1], r"do not increase: 2020-11-30.*\(row 1\) comes after 2020-12-31"),
+        (DATES[::-1], r"do not increase: 2020-11-30.*\(row 1\) comes after 2020-12-31.*groups= \(--groups\)"),
         (DATES.insert(3, DATES[2])[:12], r"2020-03-31.* occurs twice \(rows 2 and 3\)"),
         (DATES.insert(3, pd.NaT)[:12], "time of row 3 is missing"),
         (pd.Index(list("abcdefghijkl")), "neither times nor numbers"),

@@ -140,3 +140,12 @@ def test_constructor_only_stores():
     learner = HillClimbSearch(data, scoring_method="no such score", tabu_length="long")
     assert learner.data is data
     assert not [name for name in vars(learner) if name.endswith("_")]
+
+
+def test_options_of_estimate_belong_in_the_constructor():
+    learner = HillClimbSearch(pd.DataFrame({"a": list("xyxy"), "b": list("xyyy")}))
+    call = r"HillClimbSearch\(data, scoring_method=\.\.\., max_indegree=\.\.\.\)\.estimate\(\)"
+    with pytest.raises(TypeError, match=f"belong in the constructor: {call}"):
+        learner.estimate(scoring_method="bic-d", max_indegree=3)
+    with pytest.raises(TypeError, match="belong in the constructor"):
+        learner.estimate("bic")

@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.models import DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
@@ -173,7 +174,7 @@ def _without_check(model):
     [
         (([],), ValueError, "must contain at least one variable"),
         ((["lung"], {"lung": "yes"}), ValueError, "'lung' cannot be both in variables and in evidence"),
-        ((["lung"], ["lung"]), ValueError, "both in variables and in evidence"),
+        ((["lung"], ["lung"]), TypeError, "evidence must be a dict of {name: state}, got list"),
         ((["lungs"],), ValueError, "no variable 'lungs', did you mean 'lung'"),
         ((["lung"], {"dispnea": "yes"}), ValueError, "no variable 'dispnea'"),
         ((["lung"], {"dysp": "maybe"}), KeyError, "'dysp' has no state 'maybe'"),
@@ -196,3 +197,17 @@ def test_old_methods_stay(asia):
     assert elimination.induced_width(order) == peer.induced_width(order)
     expected = peer.max_marginal(["dysp"], show_progress=False)
     assert elimination.max_marginal(["dysp"], show_progress=False) == pytest.approx(expected)
+
+
+def test_one_name_is_a_question(asia):
+    ours = VariableElimination(asia)
+    assert_equal(ours.query("lung", EVIDENCE), ours.query(["lung"], EVIDENCE))
+    assert ours.map_query("lung", EVIDENCE) == ours.map_query(["lung"], EVIDENCE)
+
+
+@pytest.mark.parametrize("question", ["query", "map_query"])
+def test_evidence_is_a_dictionary(asia, question):
+    row = pd.Series(EVIDENCE)
+    for options in ({}, {"elimination_order": [name for name in asia if name not in {"lung", *EVIDENCE}]}):
+        with pytest.raises(TypeError, match="evidence must be a dict of {name: state}, got Series"):
+            getattr(VariableElimination(asia), question)(["lung"], evidence=row, **options)

@@ -161,3 +161,8 @@ def test_too_wide_for_exact_inference_names_what_the_caller_may_choose(monkeypat
         sample(model, 5, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"fewer variables.*method='gibbs' of pgmx.inference.joint"):
         joint(PairwisePotentials.independent([2] * 40), list(range(40)), memory=2**20)
+
+
+def test_the_seed_of_draws_is_named():
+    with pytest.raises(TypeError, match=r"unknown option.* 'random_state'.*; the seed of the draws is seed="):
+        sample(grid_network(2, 2), 3, method="gibbs", random_state=0)

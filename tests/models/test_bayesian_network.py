@@ -12,11 +12,17 @@ from pgmpy.parameter_estimator import DiscreteBayesianEstimator, DiscreteMLE
 
 from helpers.examples import examples
 from pgmx.data.table import DiscreteTable
+from pgmx.datasets import load_network
 from pgmx.models import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.bayesian import networks as bayesian_network
 from pgmx.statistics import moments
 
 NAMES = ["d", "a", "c", "b"]
+
+
+def test_columns_of_unequal_length_are_named():
+    with pytest.raises(ValueError, match="one length; the lengths are 'smoke' 2, 'xray' 1"):
+        load_network("asia").predict({"smoke": ["yes", "no"], "xray": ["yes"]})
 
 
 def test_dag_equals_pgmpys():

@@ -173,5 +173,5 @@ def test_damaged_evidence(text, what, tmp_path):
 
 
 def test_a_graph_without_factors_has_no_uai_form(tmp_path):
-    with pytest.raises(TypeError, match="uai holds a DiscreteMarkovNetwork, not a Graph"):
+    with pytest.raises(TypeError, match="uai holds a DiscreteMarkovNetwork or a DiscreteBayesianNetwork, not a Graph"):
         save_model(nx.path_graph(3), tmp_path / "graph.uai")

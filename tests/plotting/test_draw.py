@@ -97,7 +97,7 @@ def test_a_reference_colours_edges_and_counts_them():
     ax = plot_graph(graph, reference=reference)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "in both: 1",
-        "other direction: 2",
+        "other or no direction: 2",
         "not in the reference: 1",
         "only in the reference: 1",
     ]

@@ -51,7 +51,7 @@ def test_edges_and_tests_may_be_the_horizontal_axis():
     learner = grafted([3, 2, 1], n_tests=[0, 4000, 9000])
     ax = plot_history(learner, against="n_tests")
     assert lines(ax)[0] == [[0, 3], [4000, 2], [9000, 1]]
-    assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "scores of pairs computed")
+    assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "pairs scored or tested")
     assert ax.xaxis.get_major_formatter()(4000, 0) == "4,000"
 
 

@@ -34,7 +34,6 @@ from pgmx.metrics import edge_differences
 from pgmx.models import PAG, TimeSeriesGraph, save_model
 from pgmx.plotting import save_report
 from pgmx.plotting.reports import page as report_page
-from pgmx.plotting.reports.page import MOST_EDGES, MOST_NODES
 
 EVIL = "<script>alert(1)</script>"
 
@@ -197,17 +196,18 @@ def test_a_large_table_of_parameters_is_cut(tmp_path):
     assert [len(table["rows"]), table["n_rows"]] == [48, 128]
 
 
-@pytest.mark.slow
-def test_a_large_graph_is_drawn_in_part(tmp_path):
-    graph = nx.gnm_random_graph(3000, 9000, seed=1)
+def test_a_large_graph_is_drawn_in_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_page, "MOST_NODES", 110)
+    monkeypatch.setattr(report_page, "MOST_EDGES", 120)
+    graph = nx.gnm_random_graph(200, 600, seed=1)
     nx.set_edge_attributes(graph, {edge: float(k) for k, edge in enumerate(graph.edges())}, "weight")
     page, text, _ = read_page(save_report(graph, tmp_path / "r.html"))
-    assert len(page["names"]) == 3000
-    assert len(page["edges"]) == 9000
-    assert len(page["drawing"]["nodes"]) == MOST_NODES
-    assert len(page["drawing"]["edges"]) <= MOST_EDGES
-    assert "The graph shows 1,500 of 3,000 variables" in text
-    strongest = max(range(9000), key=lambda k: page["edges"][k][3])
+    assert len(page["names"]) == 200
+    assert len(page["edges"]) == 600
+    assert len(page["drawing"]["nodes"]) == len(page["drawing"]["overview"]["dots"]) == 110
+    assert len(page["drawing"]["edges"]) <= 120
+    assert "The graph shows 110 of 200 variables" in text
+    strongest = max(range(600), key=lambda k: page["edges"][k][3])
     assert strongest in page["drawing"]["edges"]
 
 
@@ -431,3 +431,11 @@ def test_p_values_of_a_learner(rows, tmp_path):
     shown = {frozenset(page["names"][v] for v in edge[:2]): edge[9] for edge in page["edges"]}
     assert shown == {pair: float(f"{p:.3g}") for pair, p in learner.edge_p_values_.items()}
     assert {edge[8] for edge in page["edges"]} == {""}
+
+
+def test_rows_of_other_variables_are_refused(tmp_path):
+    learner = HillClimbSearch(show_progress=False).fit(pd.DataFrame({"a": list("xyxy"), "b": list("xyyy")}))
+    for other in (pd.DataFrame({"zz": ["a", "b"]}), pd.DataFrame({"a": ["x", "y"], "zz": ["b", "c"]})):
+        with pytest.raises(ValueError, match=r"data has no column for the variables .*'b'; its columns are .*'zz'"):
+            learner.report(tmp_path / "r.html", data=other)
+    assert not (tmp_path / "r.html").exists()

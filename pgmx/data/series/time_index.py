@@ -159,11 +159,11 @@ def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str, first: in
     if numbers[row] == numbers[row - 1]:
         raise ValueError(
             f"the time {labels[row]}{where} occurs twice (rows {first + row - 1} and {first + row}): keep one row per "
-            "time, or give groups= if the rows are of several series"
+            "time, or give groups= (--groups) if the rows are of several series"
         )
     raise ValueError(
         f"the times{where} do not increase: {labels[row]} (row {first + row}) comes after {labels[row - 1]}; sort the "
-        "rows, oldest first"
+        "rows, oldest first, or give groups= (--groups) if the rows are of several series"
     )
 
 

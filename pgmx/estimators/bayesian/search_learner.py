@@ -512,8 +512,8 @@ def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int, n_r
     if not n_expected > max(LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE * n_edges) or is_silent():
         return
     warnings.warn(
-        f"BIC takes about {_round_two_digits(n_expected):,} of these {n_edges:,} edges by chance "
-        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): scoring_method={extended!r} or "
+        f"many of the {n_edges:,} edges may be due to chance: between {len(scoring.names):,} independent variables BIC "
+        f"would add about {_round_two_digits(n_expected):,} with {n_rows:,.0f} rows. scoring_method={extended!r} or "
         f"penalty={2 * score.penalty:g} asks for more evidence",
         UserWarning,
         stacklevel=caller_level(),

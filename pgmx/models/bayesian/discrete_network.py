@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from math import exp
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -108,6 +110,61 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
+    # ---- files ----
+
+    def save(self, filename: str | os.PathLike, filetype: str | None = None) -> None:
+        """Write the network to a file, as :func:`pgmx.models.save_model` does.
+
+        Parameters
+        ----------
+        filename : str or path
+            The file; its suffix determines the format.
+        filetype : {"bif", "xmlbif", "net", "xdsl", "uai", "json", "graphml"} or None, default=None
+            The format of a file with another suffix. None, without a suffix: bif, as in pgmpy.
+
+        Raises
+        ------
+        ValueError
+            For an unknown suffix or format, and as by :func:`pgmx.models.save_model`.
+        """
+        from pgmx.models.any_model import save_model
+
+        save_model(self, filename, _choose_format(filename, filetype))
+
+    @classmethod
+    def load(cls, filename: str | os.PathLike, filetype: str | None = None, *, state_name_type: type = str) -> Self:
+        """Read a network from a file, as :func:`pgmx.models.read_model` does.
+
+        Parameters
+        ----------
+        filename : str or path
+            The file; its suffix determines the format, the content of a ``.xml`` file its format.
+        filetype : {"bif", "xmlbif", "net", "xdsl", "uai", "json"} or None, default=None
+            The format of a file with another suffix. None, without a suffix: bif, as in pgmpy.
+        state_name_type : type, default=str
+            Converts the states of the file, for example ``int``.
+
+        Returns
+        -------
+        DiscreteBayesianNetwork
+            The network, of this class.
+
+        Raises
+        ------
+        ValueError
+            For an unknown suffix or format, a damaged file, and states that `state_name_type` cannot convert.
+        TypeError
+            If the file holds another model.
+        """
+        from pgmx.models.any_model import read_model
+
+        network = cls.from_network(read_model(filename, _choose_format(filename, filetype)))
+        if state_name_type is not str:
+            for cpd in network.cpds:
+                states = {name: [state_name_type(state) for state in found] for name, found in cpd.state_names.items()}
+                cpd.store_state_names(cpd.variables, cpd.cardinality, states)
+        return network
 
     # ---- the compiled form ----
 
@@ -333,3 +390,7 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         for v, code in problem.encode_evidence(states, "states").items():
             row[0, v] = code
         return exp(problem.engine.answer_rows(row, None)[0])
+
+
+def _choose_format(path: str | os.PathLike, format: str | None) -> str | None:
+    return "bif" if format is None and not Path(path).suffix else format

@@ -17,6 +17,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.readwrite import BIFWriter, XMLBIFWriter
 
 from pgmx.checks import join_names
+from pgmx.inference.named_networks import NamedTables
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.formats import (
     check_distinct,
@@ -62,6 +63,18 @@ def describe_network(
         states[names[variable]] = [texts[state] for state in labels]
         tables[names[variable]] = ([names[parent] for parent in cpd.variables[1:]], values)
     return states, tables
+
+
+def read_families(model: pgmpy.models.DiscreteBayesianNetwork) -> NamedTables:
+    """Return the names, the states and a table per variable, shape (states of the parents, states), the child last."""
+    states, tables = describe_network(model, "uai", _keep, _keep)
+    place = {name: v for v, name in enumerate(states)}
+    scopes = [[*(place[parent] for parent in parents), place[child]] for child, (parents, _) in tables.items()]
+    return NamedTables(list(states), list(states.values()), scopes, [table.T for _, table in tables.values()])
+
+
+def _keep(values: Iterable, what: str) -> dict:
+    return {value: value for value in values}
 
 
 def build_network(states: States, tables: Tables) -> DiscreteBayesianNetwork:

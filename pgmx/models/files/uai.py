@@ -48,11 +48,11 @@ class UaiNetwork(NamedTuple):
     name: str = ""
 
 
-def write_uai(tables: NamedTables, name: str) -> bytes:
-    """Return the file of a network of factors."""
+def write_uai(tables: NamedTables, name: str, kind: str = "MARKOV") -> bytes:
+    """Return the file of a network of factors; BAYES for conditional probabilities, whose child is last."""
     names, states = to_json_labels(tables.names, tables.states)
     cards = [len(labels) for labels in states]
-    lines = ["MARKOV", str(len(names)), " ".join(map(str, cards)), str(len(tables.scopes))]
+    lines = [kind, str(len(names)), " ".join(map(str, cards)), str(len(tables.scopes))]
     lines += [" ".join(map(str, [len(scope), *scope])) for scope in tables.scopes]
     for values in tables.tables:
         cells = values.ravel()

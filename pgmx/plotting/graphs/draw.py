@@ -70,7 +70,7 @@ def plot_graph(
     ax : matplotlib.axes.Axes, optional
         The axes to draw on. Default: a new figure that fits the graph, independent of pyplot (nothing is shown).
     reference : pgmpy or networkx graph, or fitted learner, optional
-        A graph on the same nodes for comparison. Edges are coloured as shared, with another direction, not in the
+        A graph on the same nodes for comparison. Edges are coloured as shared, with another or no direction, not in the
         reference, or (dashed) only in the reference.
     strengths : mapping, DataFrame, fitted bootstrap or str, optional
         Strengths of edges as ``{(u, v): strength}``, a table such as ``strengths_`` of ``BootstrapStructure``, a fitted

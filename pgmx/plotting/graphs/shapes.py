@@ -33,7 +33,7 @@ _COMMUNITIES = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99"
 _DOTS, _DASHES = (0, (1, 2)), (0, (3.2, 1.4))
 _VERDICTS: dict[str, tuple[str, Any, str]] = {
     "shared": (_INK, "-", "in both"),
-    "turned": ("#e08a00", "-", "other direction"),
+    "turned": ("#e08a00", "-", "other or no direction"),
     "extra": ("#b3202c", (0, (7, 1.5, 1.5, 1.5)), "not in the reference"),  # dashes work without colours
     "missing": (_UNKNOWN, (0, (4, 3)), "only in the reference"),
 }

@@ -20,7 +20,7 @@ from pgmx.plotting.strengths import read_strengths, take_strengths
 #: Verdicts of edges that are compared with a reference, in the order of the legend.
 VERDICTS = {
     "shared": "in both",
-    "turned": "with another direction",
+    "turned": "with another or no direction",
     "extra": "not in the reference",
     "missing": "only in the reference",
 }

@@ -19,6 +19,7 @@ from pgmx.plotting.reports.tables import (
     describe_edges,
     describe_rows,
     describe_variables,
+    open_rows,
     to_cell,
     to_text,
 )
@@ -41,7 +42,7 @@ _LABELS = {
     "n_edges": "edges",
     "recall": "share of the true edges found",
     "held_out": "NPLL of held-out rows, nats per row",
-    "n_tests": "scores of pairs computed",
+    "n_tests": "pairs scored or tested",
     "n_tables": "pair tables counted",
 }
 
@@ -106,6 +107,8 @@ def read_facts(
     facts.share = name_share(strengths)
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
+    if data is not None:
+        rows = open_rows(data, [name for name in names if name not in getattr(model, "latents", ())], **reading)
     facts.variables, n_rows = describe_rows(rows, names, model, **reading)
     budget = Budget()
     facts.of_variable = describe_variables(model, graph, names, budget)

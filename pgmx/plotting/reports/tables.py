@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import join_names
 from pgmx.plotting.labels import shorten
 
 _LONGEST_TEXT = 400
@@ -83,10 +84,32 @@ def describe_rows(data: Any, names: Sequence, model: Any, **reading: Any) -> tup
     return table, n_rows
 
 
-def _read_data(data: Any, reading: dict[str, Any]) -> tuple[dict[Any, list], int]:
+def open_rows(data: Any, names: Iterable, **reading: Any) -> Any:
+    """Return an opened table; raise ValueError if it lacks one of the variables, since it is the table of others."""
+    from pgmx.data import DiscreteTable
+
+    opened = _open(data, reading)
+    columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
+    present = set(columns)
+    absent = [name for name in names if name not in present]
+    if absent:
+        raise ValueError(
+            f"data has no column for the variables {join_names(absent)}; its columns are {join_names(columns)}: "
+            "give the rows of these variables"
+        )
+    return opened
+
+
+def _open(data: Any, reading: dict[str, Any]) -> Any:
     from pgmx.data import DiscreteTable, Frame, open_any
 
-    opened = data if isinstance(data, DiscreteTable | Frame) else open_any(data, missing="pairwise", **reading)
+    return data if isinstance(data, DiscreteTable | Frame) else open_any(data, missing="pairwise", **reading)
+
+
+def _read_data(data: Any, reading: dict[str, Any]) -> tuple[dict[Any, list], int]:
+    from pgmx.data import DiscreteTable
+
+    opened = _open(data, reading)
     if isinstance(opened, DiscreteTable):
         return _read_coded(opened), opened.n_rows
     facts = {name: _read_column(values) for name, values in zip(opened.names, opened.columns, strict=True)}
