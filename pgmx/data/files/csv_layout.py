@@ -152,8 +152,8 @@ def _prefer_other(path: Path, lines: list[str], usual: str, is_whole: bool) -> s
         chosen = other if _share_numbers(candidate, other) > _share_numbers(rows, usual) else usual
         left = usual if chosen == other else other
         warnings.warn(
-            f"{chosen!r} and {left!r} both split all lines of {path.name} alike: {chosen!r} is read as the separator; if "
-            f"it is not, give sep={left!r} (command line: --sep)",
+            f"{chosen!r} and {left!r} both split all lines of {path.name} alike: {chosen!r} is read as the separator; "
+            f"if it is not, give sep={left!r} (command line: --sep)",
             UserWarning,
             stacklevel=caller_level(),
         )
