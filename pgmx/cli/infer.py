@@ -327,7 +327,10 @@ def _split_pairs(
 
 
 def _find_code(word: str, name: Any, states: Sequence) -> int:
-    texts = [str(state) for state in states]
-    if word not in texts:
+    """Return the code of the state that a word is, as in a file."""
+    from pgmx.data.declared_states import match_texts
+
+    code = int(match_texts([word], states, -1)[0])
+    if code < 0:
         raise ValueError(f"{name!r} has the states {join_names(states)}, got {word!r:.60}")
-    return texts.index(word)
+    return code

@@ -36,7 +36,7 @@ from pgmx.data.columns import (
 )
 from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_unknown_states, match_states
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
-from pgmx.data.files.missing_words import MarkerCounts, warn_of_markers
+from pgmx.data.files.missing_words import MarkerCounts, is_code, warn_of_markers
 from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.files.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
 
@@ -207,7 +207,7 @@ class GrowingColumn:
     def _infer_types(self):
         """Return the states in the order of their indices; words of a text file in the type that fits all of them."""
         values = [state for _, state in self._numbers]
-        if not self._texts or not values:
+        if not self._texts or not values or any(map(is_code, values)):
             return values
         # The parser of whole files decides: the type of a column depends only on its distinct words.
         text = io.StringIO()

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.data.columns import MAX_BYTE_STATES, MAX_STATES, CodedColumn, is_missing, python_scalar
+from pgmx.data.columns import MAX_BYTE_STATES, MAX_STATES, MISSING, CodedColumn, is_missing, python_scalar
 from pgmx.data.errors import UnknownColumnsError, refuse_undeclared
+from pgmx.data.files.missing_words import read_number
 
 
 def match_states(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarray:
@@ -20,11 +21,16 @@ def match_texts(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarr
     """Return the position in `target` of each state as `match_states` does, or of the one with the same text.
 
     Files keep states as text: the word "1" is the state 1 and the integer 1 is the state "1", as is the number 1.0;
-    the word true is the state True, whatever its case.
+    the word true is the state True, whatever its case. If all states are numbers, words match them by value: "1.0" is
+    the state "1". Codes such as "01" are not numbers.
     """
     known, texts = set(target), [write_state(state) for state in target]
     exact = {text: code for code, text in reversed(list(enumerate(texts)))}
-    numbers = {float(state): code for code, state in enumerate(target) if type(state) in (int, float)}
+    are_numbers = all(read_number(state) is not None for state in target if isinstance(state, str) and state != MISSING)
+    places = [(_read_number(state), code) for code, state in enumerate(target) if are_numbers or type(state) is not str]
+    numbers = {value: code for value, code in places if value is not None}
+    if len(numbers) < sum(value is not None for value, _ in places):  # "1" and "1.0" are two states
+        numbers = {}
     found = match_states(states, target, absent)
     for k, state in enumerate(states):
         if state in known:
@@ -36,7 +42,7 @@ def match_texts(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarr
             alike = [code for code, known_text in enumerate(texts) if known_text.lower() == text.lower()]
             found[k] = alike[0] if len(alike) == 1 else absent
         elif numbers and isinstance(state, str):
-            found[k] = numbers.get(_read_number(text), absent)
+            found[k] = numbers.get(_read_number(state), absent)
     return found
 
 
@@ -45,11 +51,11 @@ def write_state(state) -> str:
     return str(int(state)) if isinstance(state, float) and state.is_integer() else str(state)
 
 
-def _read_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+def _read_number(state) -> float | None:
+    """Return the number that a state is, also as text; None for other states."""
+    if isinstance(state, str):
+        return read_number(state)
+    return float(state) if type(state) in (int, float) else None
 
 
 def list_unknown_states(states: Sequence, target: Sequence, codes: np.ndarray) -> list:

@@ -1,6 +1,7 @@
 """``pgmx predict``: the answers of the networks' own methods, chunk by chunk from file to file."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -198,3 +199,14 @@ def test_ctrl_c_leaves_no_file(rows, tmp_path, monkeypatch):
     result = pgmx("predict", "asia", "rows.csv", "--out", "filled.csv")
     assert (result.exit_code, result.stderr) == (130, "Interrupted before there was a result\n")
     assert set(tmp_path.iterdir()) == before and len(calls) == 3
+
+
+def test_files_that_were_learned_are_matched_by_all_commands(tmp_path):
+    """Codes keep their zeros, and numbers declared discrete match by value."""
+    Path("codes.csv").write_text("zip,dose,k\n" + "01234,1.0,a\n02345,2.0,b\n" * 20)
+    done("learn", "codes.csv", "--discrete", "dose", "--out", "codes.bif")
+    Path("new.csv").write_text("zip,dose\n01234,1.0\n02345,2.0\n")
+    assert done("predict", "codes.bif", "new.csv").splitlines() == ["zip,dose,k", "01234,1,a", "02345,2,b"]
+    printed = done("infer", "codes.bif", "--given", "zip=01234", "--given", "dose=1.0", "--task", "MAR")
+    assert "k         a      1\n" in printed
+    assert "-0.6931 per row" in done("score", "codes.bif", "codes.csv")

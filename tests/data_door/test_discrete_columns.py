@@ -129,7 +129,7 @@ def test_integers_and_floats_may_follow_each_other():
 
 
 def test_words_of_one_number_are_one_state(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n1,u\n1.0,v\n02,u\n,v\n")
+    (tmp_path / "t.csv").write_text("a,b\n1,u\n1.0,v\n2.00,u\n,v\n")
     assert encode(tmp_path / "t.csv", missing="category", discrete_columns=["a"]).states[0] == (1, 2, "missing")
 
 

@@ -1,5 +1,6 @@
-"""Words of text files that are missing values, and a warning about other values that look like such words."""
+"""Words of text files that are missing values, or text although they have digits only; a warning about odd words."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,23 @@ MISSING_WORDS = (
 
 #: Most distinct non-numeric values of a column with markers, and its least number of distinct numeric values.
 _MOST_WORDS, _FEWEST_NUMBERS = 3, 3
+
+
+#: Digits after a zero, such as postal codes: as numbers they would lose the zeros.
+_CODE = re.compile(r"\s*0\d+\s*")
+
+
+def is_code(word: Any) -> bool:
+    """Return whether a word is a code such as 01234; a column with one holds text, not numbers."""
+    return isinstance(word, str) and _CODE.fullmatch(word) is not None
+
+
+def read_number(word: str) -> float | None:
+    """Return the number that a word is, None for other words and for codes."""
+    try:
+        return None if "_" in word or is_code(word) else float(word)
+    except ValueError:
+        return None
 
 
 def choose_missing_words(na_values: Any, columns: Sequence | None) -> Any:
@@ -66,7 +84,7 @@ class MarkerCounts:
                 self._enter(word, count)
 
     def _enter(self, word: str, count: int) -> None:
-        number = _read_number(word)
+        number = read_number(word)
         if number is None:
             self._words[word] = self._words.get(word, 0) + count
         elif len(self._numbers) < _FEWEST_NUMBERS:
@@ -87,13 +105,6 @@ class MarkerCounts:
         if self._is_text or len(self._numbers) < _FEWEST_NUMBERS:
             return dict(self._markers)
         return self._markers | self._words
-
-
-def _read_number(word: str) -> float | None:
-    try:
-        return None if "_" in word else float(word)
-    except ValueError:
-        return None
 
 
 def count_markers(column: pd.Series) -> MarkerCounts:

@@ -5,6 +5,7 @@ the columns of the first.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -24,7 +25,13 @@ from pgmx.data.columns import check_no_infinite, read_floats
 from pgmx.data.declared_states import check_discrete_columns
 from pgmx.data.files.csv_layout import find_layout, is_text_table, use_decimal_points
 from pgmx.data.files.csv_rows import open_row_stream, open_text, read_records
-from pgmx.data.files.missing_words import MISSING_WORDS, choose_missing_words, count_markers, warn_of_markers
+from pgmx.data.files.missing_words import (
+    MISSING_WORDS,
+    choose_missing_words,
+    count_markers,
+    is_code,
+    warn_of_markers,
+)
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.frame import Frame, open_chunk, open_columns
 
@@ -212,13 +219,33 @@ def _read_csv(path, layout, na_values=None):
     """Read a CSV file; the type of a column is inferred from all its values."""
     options = {**CSV_OPTIONS, **layout.options}
     options["na_values"] = choose_missing_words(na_values, read_csv_header(path, layout))
+    codes = _list_codes(path, layout, na_values)
     with open_row_stream(path, layout.sep, layout.extra) as rows:
+        options["dtype"] = dict.fromkeys(codes, "string")
         table = _leave_out(pd.read_csv(rows, dtype_backend="numpy_nullable", **options), layout)
     if na_values is None:
         words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
         is_comma = layout.decimal == ","
         warn_of_markers({name: count_markers(use_decimal_points(w) if is_comma else w) for name, w in words.items()})
     return table
+
+
+def _list_codes(path, layout, na_values):
+    """Return the columns of a CSV file that hold a code such as 01234, which is text."""
+    if len(layout.sep) == 1 and not _may_have_codes(path, layout.sep):
+        return []
+    found: dict = {}
+    for chunk in read_csv_chunks(path, CHUNK_ROWS, dtype=object, layout=layout, na_values=na_values):
+        found.update((name, True) for name, column in chunk.items() if any(map(is_code, column.unique())))
+    return list(found)
+
+
+def _may_have_codes(path, sep):
+    """Return whether the text of a file has a field that begins with a zero and has digits only."""
+    ends = r"\s\"" + re.escape(sep)
+    code = re.compile(rf"0(?<![^{ends}]0)\d+(?![^{ends}])")
+    with open_text(path, errors="replace") as file:
+        return any(code.search("".join(lines)) for lines in iter(partial(file.readlines, 1 << 20), []))
 
 
 def _read_parquet(path):
