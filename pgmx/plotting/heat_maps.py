@@ -10,7 +10,7 @@ import numpy as np
 from pgmx.checks import check_same_names, is_number
 from pgmx.fitted import FittedLearner
 from pgmx.plotting.graphs.indexed import index_graph, is_series_graph
-from pgmx.plotting.labels import shorten
+from pgmx.plotting.labels import shorten_names
 from pgmx.plotting.pictures import make_figure
 from pgmx.plotting.series_graphs import check_attribute, choose_attribute, read_graph, read_number, take_graph
 from pgmx.plotting.strengths import name_share, read_strengths, take_strengths
@@ -120,7 +120,7 @@ def plot_adjacency(
             part *= limit
     place = _cluster(values) if order == "clustered" else np.arange(len(panels[0].names))
     values = values[..., place[:, None], place[None]]
-    return _draw_maps(panels, [shorten(panels[0].names[v]) for v in place.tolist()], values, limit, figure)
+    return _draw_maps(panels, shorten_names([panels[0].names[v] for v in place.tolist()]), values, limit, figure)
 
 
 def _draw_maps(panels: list[Maps], names: list[str], values: np.ndarray, limit: float, figure: Figure | None) -> Figure:

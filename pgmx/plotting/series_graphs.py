@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pgmx.fitted import get_series_graph
-from pgmx.plotting.labels import shorten
+from pgmx.plotting.labels import shorten_names
 from pgmx.plotting.pictures import make_picture
 from pgmx.plotting.strengths import Strengths
 
@@ -128,7 +128,7 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
     ax.set_aspect("equal")
     ax.set_xlim(-radius - 0.9, radius + 0.9)
     ax.set_ylim(-radius - 0.65, radius + 0.65)
-    boxes = [_draw_node(ax, shorten(name), centre) for name, centre in zip(names, centres, strict=True)]
+    boxes = [_draw_node(ax, name, centre) for name, centre in zip(shorten_names(names), centres, strict=True)]
     sizes = [abs(link.value) for link in links]
     has_signs = any(link.value < 0 for link in links)
     largest = max(sizes, default=0.0) or 1.0

@@ -22,7 +22,7 @@ from pgmx.plotting.graphs.indexed import (
 from pgmx.plotting.graphs.scene import Scene, choose_layout, draw_scene
 from pgmx.plotting.graphs.sizes import find_neighbourhood, find_nodes, read_sizes
 from pgmx.plotting.graphs.spring_layout import count_readable
-from pgmx.plotting.labels import label_lag, shorten
+from pgmx.plotting.labels import label_lag, shorten_names
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
 from pgmx.plotting.series_graphs import take_graph
 from pgmx.plotting.strengths import read_strengths
@@ -157,7 +157,7 @@ def plot_graph(
     )
     scene = Scene(
         names,
-        [label_lag(name[0], name[1], _LONGEST_LABEL) if of_series else shorten(name, _LONGEST_LABEL) for name in names],
+        [label_lag(*name, _LONGEST_LABEL) for name in names] if of_series else shorten_names(names, _LONGEST_LABEL),
         edges,
         read_ends(edges, indexed, other),
         [kinds[name] for name in names],
