@@ -208,6 +208,8 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
             reason = f"it lacks {error}"
         elif isinstance(error, RecursionError):
             reason = "its elements are nested too deeply"
+        elif isinstance(error, UnicodeDecodeError):
+            remedy = "its encoding is not UTF-8: convert it first, for example by iconv -f latin1 -t utf-8"
         elif isinstance(error, AttributeError | IndexError | TypeError):
             reason = f"an element has another form than expected ({reason})"
         raise ValueError(f"{path} {verdict}: {reason}; {remedy}") from error

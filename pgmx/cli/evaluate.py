@@ -165,8 +165,10 @@ def _open(path: Path, network: Any, names: Sequence[str], missing: str, reading:
     from pgmx.data import Frame, encode, open_any, open_frame
 
     source, discrete = open_input(path, reading), _list_discrete(path, network, reading)
-    if any(map(needs_columns, names)) and path.suffix.lower() != ".pgmx":
-        return open_frame(source).declare_discrete(discrete)
+    continuous = _list_continuous(network)
+    if (continuous or any(map(needs_columns, names))) and path.suffix.lower() != ".pgmx":
+        frame = open_frame(source).declare_discrete(discrete)
+        return frame.declare_continuous([name for name in frame.names if str(name) in continuous])
     table = open_any(source, missing=missing, discrete_columns=discrete)
     has_states = isinstance(table, Frame) and not table.list_known_floats()
     return encode(table, missing=missing) if has_states else table
@@ -177,6 +179,15 @@ def _list_discrete(path: Path, network: Any, reading: dict) -> list:
     discrete = {str(name) for name in network.nodes() if _states_of(network, name)}
     columns = peek_columns(path, reading) or []
     return [*(choose_discrete(path, reading) or ()), *(name for name in columns if str(name) in discrete)]
+
+
+def _list_continuous(network: Any) -> set[str]:
+    """Return the continuous variables of a network with parameters, as text; columns of integers are such variables."""
+    from pgmpy.models import LinearGaussianBayesianNetwork
+
+    if not isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(network, "continuous"):
+        return set()
+    return {str(name) for name in network.nodes() if not _states_of(network, name)}
 
 
 def _match_columns(opened, network) -> Any:

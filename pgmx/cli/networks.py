@@ -9,7 +9,7 @@ from typing import Any
 from pgmx.checks import explain_unreadable
 from pgmx.cli.console import say
 from pgmx.cli.knowledge import lagged_name
-from pgmx.cli.paths import check_targets, check_writable
+from pgmx.cli.paths import check_page, check_writable
 from pgmx.cli.tables import open_input
 from pgmx.fitted import get_series_graph
 
@@ -102,7 +102,8 @@ def show(
     """Write the page of a network and, without an output file, open it in the browser."""
     from pgmx.plotting import save_report
 
-    check_targets(None, None, report=out)
+    if out is not None:
+        check_page(out, "--out")
     network = read_network(model, format)
     other = None if reference is None else read_network(reference)
     rows = None if data is None else open_input(data, options)

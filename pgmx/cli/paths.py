@@ -69,6 +69,15 @@ def check_targets(
             raise ValueError(f"{other} and {option} name the same file {path}")
 
 
+def check_page(path: Path, option: str) -> None:
+    """Raise an error for the file of a page that is not writable or has another suffix."""
+    try:
+        check_report_path(path)
+    except ValueError as error:
+        raise ValueError(f"{option} {path}: {error}") from None
+    check_writable(path, option)
+
+
 def suffix_of(path: Path) -> str:
     """Return the suffix for the format of a network, without ``.gz``."""
     return f".{format_of(path)}"

@@ -65,3 +65,14 @@ def test_files_are_written_although_the_reader_of_the_output_has_gone(numbers, m
     ended = pgmx("learn", "numbers.csv", "--score", "bic-g", "--out", "network.json")
     assert (ended.exit_code, ended.stderr, len(printed)) == (1, "", 2)
     assert len(read_model("network.json")) == 3
+
+
+def test_integers_are_scored_as_the_continuous_variables_of_a_network(numbers):
+    done("learn", "numbers.csv", "--score", "bic-g", "--out", "network.json")
+    numbers.astype(float).to_csv("floats.csv", index=False)
+    whole, floats = (done("score", "network.json", f"{name}.csv").splitlines() for name in ("numbers", "floats"))
+    assert whole[1:] == floats[1:] and any("(bic-g" in line for line in whole)
+
+
+def test_a_page_of_another_suffix_is_refused_by_its_option(numbers):
+    assert "Error: --out page: a report is" in refused("show", "asia", "--out", "page")

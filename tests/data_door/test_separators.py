@@ -33,3 +33,20 @@ def test_two_possible_separators_are_stated(header, row, sep, tmp_path):
         table = read_table(path)
     assert table.columns.tolist() == header.split(sep)
     assert isinstance(read_table(path, sep=sep), pd.DataFrame)
+
+
+def test_tables_in_utf_16_are_read_and_other_encodings_named(tmp_path):
+    path, text = tmp_path / "t.csv", "größe,k\n" + "a,1\nb,2\n" * 3
+    path.write_text(text, encoding="utf-16")
+    assert read_table(path).columns.tolist() == ["größe", "k"]
+    assert encode(path).states == (("a", "b"), (1, 2))
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match="its encoding is not UTF-8: convert it first, for example by iconv"):
+        read_table(path)
+
+
+def test_comments_before_the_header_are_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("# comment\na,b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="as a comment does: remove such lines"):
+        read_table(path)

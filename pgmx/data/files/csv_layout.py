@@ -183,6 +183,11 @@ def _refuse_unusual(path: Path, lines: list[str]) -> None:
     """Raise if an unusual character separates all lines alike, and no usual one separates the first line."""
     if len(lines) < 2 or any(other in lines[0] for other in _OTHERS):
         return
+    if lines[0].startswith("#"):
+        raise LayoutError(
+            f"the first line of {path.name} begins with '#', as a comment does: remove such lines, or give sep=',' if "
+            "it is the header of one column (command line: --sep)"
+        )
     for sep in _UNUSUAL:
         if len({line.count(sep) for line in lines} | {0}) == 2 and sep in lines[0]:
             raise LayoutError(

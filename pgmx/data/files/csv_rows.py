@@ -4,6 +4,7 @@
 """
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -69,15 +70,21 @@ class ExtraFields(NamedTuple):
 
 @contextmanager
 def open_text(path: Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
-    """Open a file as text, decompressed as its suffix says."""
+    """Open a file as text, decompressed as its suffix says: UTF-8, or UTF-16 with a byte-order mark."""
+    with _open_bytes(path) as file:
+        is_wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    with _open_bytes(path) as file:
+        yield io.TextIOWrapper(file, encoding="utf-16" if is_wide else "utf-8-sig", errors=errors, newline="")
+
+
+@contextmanager
+def _open_bytes(path: Path) -> Iterator[Any]:
     openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    suffix = path.suffix.lower()
-    options: dict[str, Any] = {"encoding": "utf-8-sig", "errors": errors, "newline": ""}
-    if suffix == ".zip":
+    if path.suffix.lower() == ".zip":
         with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
-            yield io.TextIOWrapper(member, **options)
+            yield member
     else:
-        with openers.get(suffix, open)(path, "rt", **options) as file:  # type: ignore[operator]
+        with openers.get(path.suffix.lower(), open)(path, "rb") as file:  # type: ignore[operator]
             yield file
 
 
@@ -188,7 +195,7 @@ def open_row_stream(source: Any, sep: str, extra: ExtraFields | None) -> Iterato
     """
     if hasattr(source, "read"):
         yield _RowStream(source, sep)
-    elif extra is not None or _has_declaration(source):
+    elif extra is not None or _needs_stream(source):
         with open_text(source) as file:
             yield _RowStream(file, sep, str(source), extra)
     else:
@@ -200,9 +207,10 @@ def open_row_stream(source: Any, sep: str, extra: ExtraFields | None) -> Iterato
             raise
 
 
-def _has_declaration(path: Path) -> bool:
+def _needs_stream(path: Path) -> bool:
+    """Return whether pandas cannot read the file itself: the first line states the separator, or it is in UTF-16."""
     with open_text(path, errors="replace") as file:
-        return find_declared(file.readline(64)) is not None
+        return find_declared(file.readline(64)) is not None or file.encoding == "utf-16"
 
 
 def _check_rows(records: Iterator[CsvRecord], sep: str, name: str) -> None:
