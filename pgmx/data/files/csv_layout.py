@@ -3,15 +3,18 @@
 import csv
 import lzma
 import re
+import warnings
 import zipfile
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pgmx.checks import caller_level
 from pgmx.data.files.csv_rows import (
     SPACES,
     ExtraFields,
+    find_declared,
     find_end,
     find_extra_fields,
     open_text,
@@ -71,6 +74,7 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
     path = Path(path)
     lines, is_whole = _read_lines(path)
     usual = "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes} else ","
+    sep = sep or (find_declared(lines[0]) if lines else None)
     if sep is None:
         sep = usual
         rows = _split(lines, usual, is_whole)
@@ -78,6 +82,8 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
             sep = next((other for other in _OTHERS if _is_table(_split(lines, other, is_whole))), usual)
             _refuse_spaces(path, lines, is_whole)
             _refuse_unusual(path, lines)
+        if sep == usual == ",":  # a tab is stated by the suffix
+            sep = _prefer_other(path, lines, usual, is_whole)
     rows = _split(lines, sep, is_whole)
     decimal = decimal or _find_decimal(rows, sep)
     extra = None
@@ -129,6 +135,37 @@ def _is_table(rows: list[list[str]]) -> bool:
     if n_header < 2 or min(lengths, default=n_header) < n_named:
         return False
     return lengths <= {n_header} or lengths == {n_header + 1} or not any(find_end(row) > n_named for row in rows)
+
+
+def _prefer_other(path: Path, lines: list[str], usual: str, is_whole: bool) -> str:
+    """Return the separator if another one in the header splits header and rows alike too.
+
+    It is the one that leaves more numbers, the usual one in a tie. A warning states the choice if both are possible.
+    """
+    rows = _split(lines, usual, is_whole)
+    for other in _OTHERS:
+        candidate = _split(lines, other, is_whole) if other != usual else [[]]
+        if len(candidate) < 2 or len(candidate[0]) < 2 or len({len(row) for row in candidate}) > 1:
+            continue
+        if len({len(row) for row in rows}) > 1:
+            return other
+        chosen = other if _share_numbers(candidate, other) > _share_numbers(rows, usual) else usual
+        left = usual if chosen == other else other
+        warnings.warn(
+            f"{chosen!r} and {left!r} both split all lines of {path.name} alike: {chosen!r} is read as the separator; "
+            f"if it is not, give sep={left!r} (command line: --sep)",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
+        return chosen
+    return usual
+
+
+def _share_numbers(rows: list[list[str]], sep: str) -> float:
+    """Return the share of numbers among the fields below the header."""
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    kinds = [_POINT_NUMBER, re.compile(r"[+-]?\d+"), *([] if sep == "," else [_COMMA_NUMBER])]
+    return sum(any(kind.fullmatch(cell) for kind in kinds) for cell in cells) / max(1, len(cells))
 
 
 def _refuse_spaces(path: Path, lines: list[str], is_whole: bool) -> None:

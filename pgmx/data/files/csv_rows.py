@@ -28,6 +28,10 @@ _DECIDING_ROWS = 1000
 SPACES = r"\s+"
 
 
+#: The first line by which Excel states the separator.
+_DECLARATION = re.compile(r"sep=([^\r\n])")
+
+
 class CsvRecord(NamedTuple):
     """A row of a file: its text without the line end, the number of its first line, its fields if some are quoted."""
 
@@ -77,13 +81,21 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
             yield file
 
 
+def find_declared(line: str) -> str | None:
+    """Return the separator that the first line of a file states, as in ``sep=;``, None for any other line."""
+    match = _DECLARATION.fullmatch(line.removeprefix("\ufeff").rstrip("\r\n"))
+    return None if match is None else match[1]
+
+
 def read_records(lines: Iterable[str], sep: str) -> Iterator[CsvRecord]:
-    """Yield the rows of a text that are not blank."""
+    """Yield the rows of a text that are not blank, without a first line that states the separator."""
     numbered = enumerate(lines, 1)
     has_quotes = len(sep) == 1 or sep == SPACES
     for number, line in numbered:
         text = line.removeprefix("\ufeff") if number == 1 else line
         if not text.strip() and (len(sep) != 1 or sep not in text):
+            continue
+        if number == 1 and find_declared(text) is not None:
             continue
         if has_quotes and '"' in text:
             taken = [text]
@@ -176,7 +188,7 @@ def open_row_stream(source: Any, sep: str, extra: ExtraFields | None) -> Iterato
     """
     if hasattr(source, "read"):
         yield _RowStream(source, sep)
-    elif extra is not None:
+    elif extra is not None or _has_declaration(source):
         with open_text(source) as file:
             yield _RowStream(file, sep, str(source), extra)
     else:
@@ -186,6 +198,11 @@ def open_row_stream(source: Any, sep: str, extra: ExtraFields | None) -> Iterato
             with open_text(source) as file, suppress(csv.Error):
                 _check_rows(read_records(file, sep), sep, str(source))
             raise
+
+
+def _has_declaration(path: Path) -> bool:
+    with open_text(path, errors="replace") as file:
+        return find_declared(file.readline(64)) is not None
 
 
 def _check_rows(records: Iterator[CsvRecord], sep: str, name: str) -> None:
