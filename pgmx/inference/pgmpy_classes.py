@@ -154,7 +154,7 @@ class _CompiledQueries:
         joint: bool,
         normalize: bool,
     ) -> DiscreteFactor | dict[Hashable, DiscreteFactor]:
-        names = list(variables)
+        names = _list_names(variables)
         if not names:
             raise ValueError("The `variables` argument to query() must contain at least one variable.")
         if normalize and joint and not virtual_evidence:  # most questions, in as few steps as there are
@@ -181,7 +181,8 @@ class _CompiledQueries:
     def _map(
         self, variables: Iterable[Hashable] | None, evidence: Any, virtual_evidence: Sequence | None
     ) -> dict[Hashable, Hashable]:
-        compiled, question = self._ask(variables or (), evidence, virtual_evidence)
+        variables = _list_names(variables or ())
+        compiled, question = self._ask(variables, evidence, virtual_evidence)
         hidden = [name for v, name in enumerate(compiled.names) if v not in question.evidence]
         names = list(variables or ()) or hidden
         places = [compiled.find(name) for name in names]
@@ -241,7 +242,7 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
         Parameters
         ----------
         variables : list of hashable
-            At least one variable; the factor has its axes in this order.
+            At least one variable, or one name; the factor has its axes in this order.
         evidence : dict of {name: state}, optional
             Observed variables.
         virtual_evidence : list of TabularCPD or DiscreteFactor, optional
@@ -428,7 +429,7 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
         Parameters
         ----------
         variables : list of hashable
-            At least one variable; the factor has its axes in this order.
+            At least one variable, or one name; the factor has its axes in this order.
         evidence : dict of {name: state}, optional
             Observed variables.
         virtual_evidence : list of TabularCPD or DiscreteFactor, optional

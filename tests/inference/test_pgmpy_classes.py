@@ -199,10 +199,13 @@ def test_old_methods_stay(asia):
     assert elimination.max_marginal(["dysp"], show_progress=False) == pytest.approx(expected)
 
 
-def test_one_name_is_a_question(asia):
-    ours = VariableElimination(asia)
+@pytest.mark.parametrize("kind", [VariableElimination, BeliefPropagation])
+def test_one_name_is_a_question(asia, kind):
+    ours = kind(asia)
     assert_equal(ours.query("lung", EVIDENCE), ours.query(["lung"], EVIDENCE))
     assert ours.map_query("lung", EVIDENCE) == ours.map_query(["lung"], EVIDENCE)
+    with pytest.raises(TypeError, match="evidence must be a dict of {name: state}, got Series"):
+        ours.query(["lung"], pd.Series(EVIDENCE))
 
 
 @pytest.mark.parametrize("question", ["query", "map_query"])

@@ -439,3 +439,10 @@ def test_rows_of_other_variables_are_refused(tmp_path):
         with pytest.raises(ValueError, match=r"data has no column for the variables .*'b'; its columns are .*'zz'"):
             learner.report(tmp_path / "r.html", data=other)
     assert not (tmp_path / "r.html").exists()
+
+
+def test_labels_of_names_with_the_same_beginning_differ(tmp_path):
+    names = [f"Q12. How often in the last month did you: {what}" for what in ("walk", "swim")]
+    page, _, _ = read_page(save_report(nx.DiGraph([names]), tmp_path / "r.html"))
+    assert list(page["labels"]) == ["0", "1"] and page["names"] == names
+    assert [label[-4:] for label in page["labels"].values()] == ["walk", "swim"]

@@ -157,7 +157,9 @@ def plot_graph(
     )
     scene = Scene(
         names,
-        [label_lag(*name, _LONGEST_LABEL) for name in names] if of_series else shorten_names(names, _LONGEST_LABEL),
+        [label_lag(name[0], name[1], _LONGEST_LABEL) for name in names]
+        if of_series
+        else shorten_names(names, _LONGEST_LABEL),
         edges,
         read_ends(edges, indexed, other),
         [kinds[name] for name in names],

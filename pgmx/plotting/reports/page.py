@@ -26,7 +26,7 @@ from pgmx.plotting.graphs.spring_layout import (
     count_readable,
     find_communities,
 )
-from pgmx.plotting.labels import shorten
+from pgmx.plotting.labels import shorten_names
 from pgmx.plotting.pictures import render_svg
 from pgmx.plotting.reports.answers import pack_answers
 from pgmx.plotting.reports.edges import VERDICTS, Edge, count_edges
@@ -171,9 +171,12 @@ def render_page(facts: Facts) -> str:
     drawing, limits = draw_page(facts)
     answers, reasons = pack_answers(facts.model)
     notes = [*facts.notes, *limits]
+    labels = make_labels(facts.names)
     payload = {
         "names": [to_text(name) for name in facts.names],
-        "widths": [round(measure_label(name)) for name in facts.names],
+        # labels that are cut; the others are the names
+        "labels": {v: label for v, label in enumerate(labels) if label != to_text(facts.names[v])},
+        "widths": [round(measure_label(label)) for label in labels],
         "kinds": [kind[0] for kind in facts.kinds],
         "edges": [_pack_edge(edge) for edge in facts.edges[:_MOST_LISTED]],
         "weightLabel": facts.weight_label,
@@ -274,7 +277,9 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
     """Return nodes [v, x, y], indices of edges and their bends, communities, and notes about what is left out."""
     nodes, edges, notes = _choose_edges(facts)
     place = {v: k for k, v in enumerate(nodes)}
-    widths = [measure_label(facts.names[v]) for v in nodes]
+    all_labels = make_labels(facts.names)
+    labels = [all_labels[v] for v in nodes]
+    widths = [measure_label(label) for label in labels]
     chosen = [facts.edges[k] for k in edges]
     pairs = _list_pairs(chosen)
     of_series = any(edge.lags for edge in facts.edges)
@@ -287,7 +292,6 @@ def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
     spots = [[v, x, y] for v, (x, y) in zip(nodes, _round_points(centres), strict=True)]
     overview = None
     if len(nodes) > MOST_APART:
-        labels = [shorten(to_text(facts.names[v]), _LONGEST_LABEL) for v in nodes]
         overview = _pack_overview(compute_overview(labels, _list_strongest(pairs, place)))
     return {"nodes": spots, "edges": edges, "bends": routes, "overview": overview}, notes
 
@@ -307,9 +311,14 @@ def _pack_overview(overview: Overview) -> dict[str, Any]:
     return {"discs": discs, "dots": [[*dot, disc] for dot, disc in dots], "font": round(overview.font, 1)}
 
 
-def measure_label(name: Any) -> float:
+def make_labels(names: Iterable[Any]) -> list[str]:
+    """Return the texts of nodes."""
+    return shorten_names(map(to_text, names), _LONGEST_LABEL)
+
+
+def measure_label(label: str) -> float:
     """Return the width of a node's box."""
-    return measure_text(shorten(to_text(name), _LONGEST_LABEL), _FONT) + _PADDING
+    return measure_text(label, _FONT) + _PADDING
 
 
 def _list_pairs(edges: list[Edge]) -> list[Edge]:

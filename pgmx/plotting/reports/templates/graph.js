@@ -25,12 +25,11 @@ const lagsDiffer = new Set(report.edges.map((edge) => edge[LAGS])).size > 1;
 const hasWeight = report.edges.some((edge) => edge[WEIGHT] !== null);
 const measure = (edge) => Math.abs(hasConfidence ? edge[CONFIDENCE] ?? 0 : edge[WEIGHT] ?? 0);
 const largestWeight = Math.max(1e-12, ...report.edges.slice(0, 100000).map((edge) => Math.abs(edge[WEIGHT] ?? 0)));
-const shorten = (text) => (text.length <= 24 ? text : text.slice(0, 23) + "…");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const arrowOf = (edge) => edge[SIGN] || (edge[ARROW] ? "→" : "—");
 
 function makeNode(v, x, y) {
-  const node = { group: "nodes", data: { id: "n" + v, v, label: shorten(report.names[v]), w: report.widths[v] } };
+  const node = { group: "nodes", data: { id: "n" + v, v, label: report.labels[v] ?? report.names[v], w: report.widths[v] } };
   node.classes = report.kinds[v] === "c" ? "number" : "";
   if (x !== undefined) node.position = { x, y };
   return node;
