@@ -275,8 +275,8 @@ def _open_experiments(path: Path, options: dict) -> tuple[tuple[Any, tuple], Any
 def _is_gaussian(options: dict) -> bool:
     """Return whether the score or the test is for continuous variables, so that integers are not states."""
     score, test = options["score"], options.get("test")
-    entries = [*([] if score is None else [find_score(score)]), *([] if test is None else [find_test(test)])]
-    return any(entry.kind == "continuous" for entry in entries)
+    is_score = score is not None and find_score(score).kind == "continuous"
+    return is_score or (test is not None and find_test(test).kind == "continuous")
 
 
 def _coding_of(options: dict) -> str:

@@ -28,7 +28,7 @@ def match_texts(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarr
     exact = {text: code for code, text in reversed(list(enumerate(texts)))}
     are_numbers = all(read_number(state) is not None for state in target if isinstance(state, str) and state != MISSING)
     places = [(_read_number(state), code) for code, state in enumerate(target) if are_numbers or type(state) is not str]
-    numbers = {value: code for value, code in places if value is not None}
+    numbers: dict[float | None, int] = {value: code for value, code in places if value is not None}
     if len(numbers) < sum(value is not None for value, _ in places):  # "1" and "1.0" are two states
         numbers = {}
     found = match_states(states, target, absent)
