@@ -96,7 +96,9 @@ def _pack_mixed(model: Any) -> tuple[dict[str, Any] | None, list[str]]:
         parts = model.parts()
     except ValueError:
         return None, []  # a graph without parameters
-    network = parts.families
+    network = getattr(parts, "families", None)
+    if network is None:
+        return None, []  # a dynamic network has those of each slice
     n = len(parts.names)
     place = {v: k for k, v in enumerate(np.flatnonzero(network.cards).tolist())}  # of discrete variables
     continuous = [v for v in range(n) if v not in place]
