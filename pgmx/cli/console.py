@@ -44,13 +44,15 @@ def say(text="", *, err=False):
     goes on to write its files.
     """
     context = click.get_current_context(silent=True)
-    if context is None or err:
+    meta = {} if context is None else context.meta
+    if not err and _CLOSED in meta:
+        return
+    try:
         click.echo(escape_controls(text), err=err)
-    elif _CLOSED not in context.meta:
-        try:
-            click.echo(escape_controls(text))
-        except BrokenPipeError as error:
-            context.meta[_CLOSED] = error
+    except BrokenPipeError as error:
+        if err or context is None:
+            raise
+        meta[_CLOSED] = error
 
 
 def _one_line(text):

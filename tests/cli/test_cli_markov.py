@@ -231,7 +231,7 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (
             ("--method", "online", "--select", "ebic"),
             "--select is for --method group-lasso, glasso, clime, neighborhood, lds, svarm, kernel-svarm, "
-            "not for online",
+            "sparse-tensor-sem, not for online",
         ),
         (("--method", "online", "--alpha", 2), "Invalid value for '--alpha'"),
         (("--method", "pc", "--alpha", 0), "--alpha 0 is not a significance level: give a number above 0 and below 1"),

@@ -129,7 +129,7 @@ def test_what_cannot_be_written(tmp_path):
 def test_files_of_any_model(tmp_path):
     network = gaussian_chain_network(4)
     check_files_of_any_model(network, FORMATS, same, tmp_path)
-    with pytest.raises(TypeError, match="uai holds a DiscreteMarkovNetwork, not a GaussianMarkovNetwork"):
+    with pytest.raises(TypeError, match="uai holds a DiscreteMarkovNetwork or a DiscreteBayesianNetwork, not a Gauss"):
         save_model(network, tmp_path / "network.uai")
     with pytest.raises(ValueError, match="not a pairwise Markov network"):
         PairwiseMarkovNetwork.load(tmp_path / "network.npz")

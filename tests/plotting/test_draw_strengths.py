@@ -49,7 +49,7 @@ def test_with_a_reference_colours_compare_and_widths_tell_the_strength(table):
     ax = plot_graph(DAG([("a", "b"), ("b", "c")]), reference=DAG([("a", "b"), ("c", "b")]), strengths=table)
     texts = [text.get_text() for legend in (ax.get_legend(), *ax.artists) for text in legend.get_texts()]
     assert texts[:5] == ["strength", "0.25", "0.5", "0.75", "1"]
-    assert texts[5:7] == ["in both: 1", "other direction: 1"]
+    assert texts[5:7] == ["in both: 1", "other or no direction: 1"]
     assert len(set(line_widths(ax))) == 2
 
 

@@ -69,7 +69,7 @@ class ExtraFields(NamedTuple):
 
 
 @contextmanager
-def open_text(path: Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
+def open_text(path: str | Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
     """Open a file as text, decompressed as its suffix says: UTF-8, or UTF-16 with a byte-order mark."""
     with _open_bytes(path) as file:
         is_wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -78,13 +78,14 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
 
 
 @contextmanager
-def _open_bytes(path: Path) -> Iterator[Any]:
+def _open_bytes(path: str | Path) -> Iterator[Any]:
     openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    if path.suffix.lower() == ".zip":
+    suffix = Path(path).suffix.lower()
+    if suffix == ".zip":
         with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
             yield member
     else:
-        with openers.get(path.suffix.lower(), open)(path, "rb") as file:  # type: ignore[operator]
+        with openers.get(suffix, open)(path, "rb") as file:  # type: ignore[operator]
             yield file
 
 
@@ -207,7 +208,7 @@ def open_row_stream(source: Any, sep: str, extra: ExtraFields | None) -> Iterato
             raise
 
 
-def _needs_stream(path: Path) -> bool:
+def _needs_stream(path: str | Path) -> bool:
     """Return whether pandas cannot read the file itself: the first line states the separator, or it is in UTF-16."""
     with open_text(path, errors="replace") as file:
         return find_declared(file.readline(64)) is not None or file.encoding == "utf-16"

@@ -58,7 +58,7 @@ def test_an_optimum_starts_at_the_better_of_two_matrices(monkeypatch):
     learner = SparseTensorSEM(exogenous="blind", window=300)
     data, make = learner._prepare(learner._open(drawn.series), None)
     problem = make(data)
-    monkeypatch.setattr(sparse_problem, "minimise_sparse", lambda loss, penalties, start, **options: start)
+    monkeypatch.setattr(sparse_problem, "minimise_sparse", lambda loss, penalties, start, **options: start.matrix)
     # the maximum of the likelihood has the smallest loss, but a large penalty
     assert not problem.solve(problem.lam_max, problem.dense).any()
     np.testing.assert_array_equal(problem.solve(1e-9 * problem.lam_max, problem.dense), problem.dense)
