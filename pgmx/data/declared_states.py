@@ -21,8 +21,8 @@ def match_texts(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarr
     """Return the position in `target` of each state as `match_states` does, or of the one with the same text.
 
     Files keep states as text: the word "1" is the state 1 and the integer 1 is the state "1", as is the number 1.0;
-    the word true is the state True, whatever its case. If all states are numbers, words match them by value: "1.0" is
-    the state "1". Codes such as "01" are not numbers.
+    the word true is the state True, whatever its case. If all states are numeric, words match them by value: "1.0" is
+    the state "1". Codes such as "01" are text.
     """
     known, texts = set(target), [write_state(state) for state in target]
     exact = {text: code for code, text in reversed(list(enumerate(texts)))}

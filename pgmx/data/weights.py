@@ -227,7 +227,7 @@ def _find_variables(
 
 
 def _to_text(cell: Any) -> str:
-    """Return a cell as it stands in a text file; numbers of a column with empty cells were read as floats."""
+    """Return a cell as it stands in a text file; a numeric column with empty cells was read as floats."""
     return str(int(cell)) if isinstance(cell, float | np.floating) and float(cell).is_integer() else str(cell)
 
 

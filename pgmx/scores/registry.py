@@ -104,7 +104,7 @@ def list_scores(kind: str = "", *, family: str = "", aliases: bool = False) -> l
 
 
 def needs_columns(name: str | None) -> bool:
-    """Return whether a score needs integers as numbers: they must not be coded as states when a table is opened."""
+    """Return whether a score needs integers as continuous values: a table must not be opened with them as states."""
     return name is not None and (_BY_NAME[name].kind == "continuous" or _BY_NAME[name].family == "cg")
 
 

@@ -254,7 +254,7 @@ def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
 
 
 class SetSums(NamedTuple):
-    """Numbers of rows of K sets, and sums of the columns and of their products, (K, p) and (K, p, p).
+    """Sizes of K sets of rows, and sums of the columns and of their products, (K, p) and (K, p, p).
 
     Columns are centred on their means over all rows, up to the rounding errors of the means.
     """
@@ -265,7 +265,7 @@ class SetSums(NamedTuple):
 
 
 def sum_sets(data: ArrayLike, set_of_row: np.ndarray, n_sets: int) -> tuple[Moments, SetSums]:
-    """Return the moments of all rows, and sums over each set of rows; `set_of_row`, (N,), has their numbers.
+    """Return the moments of all rows, and sums over each set of rows; `set_of_row`, (N,), has the set of each.
 
     Cost: as `moments`, since these are sums over the sets. Memory: 8 K p² bytes and 32 MB.
     """

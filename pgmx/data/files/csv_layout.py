@@ -140,7 +140,7 @@ def _is_table(rows: list[list[str]]) -> bool:
 def _prefer_other(path: Path, lines: list[str], usual: str, is_whole: bool) -> str:
     """Return the separator if another one in the header splits header and rows alike too.
 
-    It is the one that leaves more numbers, the usual one in a tie. A warning states the choice if both are possible.
+    It is the one with more numeric fields, the usual one in a tie. A warning states the choice if both are possible.
     """
     rows = _split(lines, usual, is_whole)
     for other in _OTHERS:
@@ -162,7 +162,7 @@ def _prefer_other(path: Path, lines: list[str], usual: str, is_whole: bool) -> s
 
 
 def _share_numbers(rows: list[list[str]], sep: str) -> float:
-    """Return the share of numbers among the fields below the header."""
+    """Return the share of numeric fields below the header."""
     cells = [cell.strip() for row in rows[1:] for cell in row]
     kinds = [_POINT_NUMBER, re.compile(r"[+-]?\d+"), *([] if sep == "," else [_COMMA_NUMBER])]
     return sum(any(kind.fullmatch(cell) for kind in kinds) for cell in cells) / max(1, len(cells))

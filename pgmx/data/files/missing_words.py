@@ -20,12 +20,12 @@ MISSING_WORDS = (
 _MOST_WORDS, _FEWEST_NUMBERS = 3, 3
 
 
-#: Digits after a zero, such as postal codes: as numbers they would lose the zeros.
+#: Digits after a zero, such as postal codes: a numeric column would lose the zeros.
 _CODE = re.compile(r"\s*0\d+\s*")
 
 
 def is_code(word: Any) -> bool:
-    """Return whether a word is a code such as 01234; a column with one holds text, not numbers."""
+    """Return whether a word is a code such as 01234; a column with one holds text."""
     return isinstance(word, str) and _CODE.fullmatch(word) is not None
 
 

@@ -19,7 +19,7 @@ class BlockResampler(ABC):
 
 
 class BlockProblem(NamedTuple):
-    """A series in blocks: `arrays.sizes` are their numbers of targets, `units` (n, n) those of the coefficients."""
+    """A series in blocks: `arrays.sizes` counts the targets of each, `units` (n, n) those of the coefficients."""
 
     resampler: BlockResampler
     arrays: SharedArrays

@@ -33,7 +33,7 @@ MOST_GAUSSIAN = 250
 def pack_answers(model: Any) -> tuple[dict[str, Any] | None, list[str]]:
     """Return the parameters of a network for the scripts of the page, and notes; None if the page cannot answer.
 
-    They are doubles, so that the page computes with the numbers of the model.
+    They are doubles, so that the page computes with the parameters of the model.
     """
     if hasattr(model, "sparse_precision") or hasattr(model, "to_joint_gaussian"):
         return _pack_gaussian(model)

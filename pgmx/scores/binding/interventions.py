@@ -213,7 +213,7 @@ def _standardise_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the rows of some sets in standard units, set after set, times the roots of their weights.
 
-    Then the numbers of rows of these sets, their weights, and their sums of the columns and of the squares.
+    Then the sizes of these sets, their weights, and their sums of the columns and of the squares.
     """
     counts = np.bincount(interventions.set_of_row, minlength=len(is_chosen))
     chosen = np.argsort(interventions.set_of_row, kind="stable")[np.repeat(is_chosen, counts)]

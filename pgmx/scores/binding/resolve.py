@@ -65,9 +65,8 @@ def resolve_scoring(
     """Bind the score that `scoring_method` means for `data`: None means BIC of the kind of the data.
 
     Row i counts as ``sample_weight[i]`` rows, and families do not count the rows in which `interventions` set the
-    child. With `sets` the score counts all rows, and sums its moments over these sets. `structure_prior` replaces the
-    prior of the score, `penalty` multiplies what a parameter costs, `gamma` what the choice of the parents costs under
-    an EBIC score. `discrete_children` is an option of conditional scores.
+    child. With `sets` the score counts all rows, and sums its moments over these sets. `penalty` multiplies the costs
+    of parameters, `gamma` those of the choice of parents under EBIC. Conditional scores have `discrete_children`.
     """
     if interventions is not None:
         options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs, "gamma": gamma}

@@ -191,7 +191,8 @@ class RobustProgrammes:
         weights = np.nan_to_num(np.where(fixed, LARGEST, weights), posinf=LARGEST)
         chosen = np.argpartition(weights, n_rows - n, axis=1)[:, n_rows - n :]
         for k in np.flatnonzero(is_late):
-            chosen[k] = qr(np.sqrt(weights[k]) * self.rows.T, mode="r", pivoting=True)[1][:n]
+            _, order, *_ = qr(np.sqrt(weights[k]) * self.rows.T, mode="r", pivoting=True)
+            chosen[k] = order[:n]
         values = np.take_along_axis(targets, chosen, axis=1)
         bases = [dgetrf(self.rows[places].T) for places in chosen]
         beta = np.array([dgetrs(*factors[:2], c, trans=1)[0] for factors, c in zip(bases, values, strict=True)])

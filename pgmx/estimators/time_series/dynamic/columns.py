@@ -53,7 +53,7 @@ class LaggedColumns:
     ) -> Self:
         """Read the columns as the score needs them; raise naming columns that it cannot use.
 
-        Gaussian scores read all columns as numbers, discrete scores none, others those with floating-point values.
+        Gaussian scores read all columns as continuous, discrete scores none, others those with floating-point values.
         """
         frame = series.frame
         _check_labels(series)

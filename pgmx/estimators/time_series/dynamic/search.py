@@ -685,8 +685,7 @@ class FirstRowsSearch(HillClimbSearch):
 
     def learn(self, table: Any, sample_weight: np.ndarray | None) -> "FirstRowsSearch":
         """Learn from the lagged columns of the first rows."""
-        run = self._fit(table, sample_weight)
-        run.raise_error()
+        self._fit(table, sample_weight).raise_error()
         return self
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
