@@ -155,8 +155,7 @@ class Data(NamedTuple):
 
     `table` is coded, or has columns if some are continuous. `score` is the name of the score, test or loss. `network`
     is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled
-    network. `discretizer` puts other rows into the same bins. `interventions` are the variables set in each row.
-    `integers` are the columns that the score or the test treats as continuous.
+    network. `discretizer` bins other rows alike. `interventions` are set in each row. `integers` become continuous.
     """
 
     table: Any

@@ -16,8 +16,8 @@ _REMEDY = "score a DAG, such as dag_ of a learner"
 def find_scored_dag(source: Any, score: str, allows: Callable[[Hashable, Hashable], bool] | None) -> nx.DiGraph:
     """Return a DAG with the arrows and the colliders of a graph; raise if there is none.
 
-    `score` is the name of the score in errors, and `allows` tells which arcs it allows; None if equivalent DAGs may
-    have different scores.
+    `score` is the name of the score in errors, and `allows(tail, head)` is whether it has an arc; None if equivalent
+    DAGs may have different scores.
     """
     graph = get_dag(source)
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
