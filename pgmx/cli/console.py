@@ -41,7 +41,7 @@ def say(text="", *, err=False):
     """Print one line, its control characters escaped.
 
     If the reader of standard output has closed it, as ``head`` does, nothing more is printed there, and the command
-    goes on to write its files.
+    continues and writes its files.
     """
     context = click.get_current_context(silent=True)
     meta = {} if context is None else context.meta
